@@ -1,0 +1,1 @@
+"""Pure functions: objects, events and logs in, findings out."""

@@ -1,0 +1,1 @@
+"""Configuration to engine, and what is built on engines."""

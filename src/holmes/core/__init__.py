@@ -1,0 +1,1 @@
+"""Words and seams that everybody shares. Imports nothing of ours."""

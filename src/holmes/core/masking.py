@@ -1,0 +1,1 @@
+"""Secrets leave no tool result, question, error or argument: they become placeholders here."""

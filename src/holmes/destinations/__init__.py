@@ -1,0 +1,1 @@
+"""Where reports go."""

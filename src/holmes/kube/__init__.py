@@ -1,0 +1,1 @@
+"""Kubernetes: one protocol, live and saved clusters behind it."""

@@ -1,0 +1,1 @@
+"""Holmes as an MCP server."""

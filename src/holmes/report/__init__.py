@@ -1,0 +1,1 @@
+"""Reports as text, Markdown, JSON and HTML."""

@@ -1,0 +1,1 @@
+"""Directions for the model, as SKILL.md."""

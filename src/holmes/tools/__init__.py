@@ -1,0 +1,1 @@
+"""Tools: what they are, how they run, where they come from."""

@@ -1,0 +1,1 @@
+"""Data sources, each a folder or one YAML file with a manifest."""
