@@ -51,7 +51,7 @@ def holmes_home(env: Mapping[str, str]) -> Path:
     """The state folder: HOLMES_HOME, default ``~/.holmes``. Not created here."""
     if env.get("HOLMES_HOME"):
         return Path(env["HOLMES_HOME"]).expanduser()
-    return Path(env.get("HOME") or os.path.expanduser("~")) / ".holmes"
+    return Path(env.get("HOME") or Path.home()) / ".holmes"
 
 
 def child_environment(env: Mapping[str, str], declared: Iterable[str] = ()) -> dict[str, str]:
