@@ -66,6 +66,8 @@ def load(text: str, file: str) -> Document:
         raise ConfigError([Problem(where, f"not valid YAML: {error.problem or error.context}{hint}")]) from error
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError([Problem(file, f"not valid YAML: {error}")]) from error
+    except RecursionError as error:
+        raise ConfigError([Problem(file, "not usable: it is nested too deeply, or an alias refers to itself")]) from error
     finally:
         loader.dispose()
 
