@@ -1,21 +1,47 @@
-.PHONY: help
+.PHONY: help demo test check e2e bench setup clean
 .DEFAULT_GOAL := help
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 help:  ## this list
-	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-$(VENV)/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Holmes needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+demo: .venv/.core  ## an investigation of a recorded incident: no key, no cluster, no network
+	@$(BIN)/holmes demo
+
+test: .venv/.dev  ## the unit tests
+	@$(BIN)/pytest $(ARGS)
+
+check: .venv/.dev  ## lint, types, layers, sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/check_sizes.py src tests
+
+e2e: .venv/.dev  ## tests on a real cluster: HOLMES_E2E_CLUSTER names a folder with up, down and faults/
+	@$(BIN)/pytest tests/e2e $(ARGS)
+
+bench: .venv/.dev  ## speed and size, as ratios to a floor in the same run
+	@$(BIN)/python scripts/bench.py
+
+setup: .venv/.dev  ## the development environment, in .venv
+
+clean:  ## remove what the targets above made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
+
+.venv/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not there; name a Python 3.11 or later: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Holmes needs Python 3.11 or later; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv .venv
 	@touch $@
 
-$(VENV)/.core: $(VENV)/.made pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+.venv/.core: .venv/.made pyproject.toml constraints.txt
+	@echo "Installing into .venv ..."
+	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+.venv/.dev: .venv/.core
+	@$(PIP) -e '.[dev]'
 	@touch $@

@@ -114,7 +114,8 @@ class FunctionTool:
     """A tool made of one async function: the usual way to write one in Python.
 
     ``aliases`` are names that stay callable without being declared to the model. ``live`` marks sources whose answer
-    changes (logs, metrics): the duplicate guard lets them run again after a minute. ``timeout`` is in seconds.
+    changes (logs, metrics): the duplicate guard lets them run again after a minute. ``timeout`` is in seconds, 0 is the
+    configured default. ``hidden`` tools are callable and not declared: old names with arguments of their own.
     ``transformers`` are specs as in YAML toolsets.
     """
 
@@ -126,7 +127,8 @@ class FunctionTool:
     trust: Trust = "data"
     aliases: tuple[str, ...] = ()
     live: bool = False
-    timeout: float = 60.0
+    timeout: float = 0.0
+    hidden: bool = False
     transformers: tuple[Mapping[str, Any], ...] = ()
 
     def judge(self, args: Mapping[str, Any], ctx: ToolContext) -> Verdict:
@@ -167,7 +169,7 @@ class Toolset(Protocol):
         ...
 
     async def open(self) -> Health:
-        """Check prerequisites and connect."""
+        """Check prerequisites. Skipped when the same config was fine a moment ago, so tools connect on first use."""
         ...
 
     def tools(self) -> Sequence[Tool]:

@@ -1,0 +1,321 @@
+"""The engine: owns the tasks, the tools and the conversations; everybody else starts runs and reads events."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from holmes.agent.approval import ApprovalGate, Asker, Mode
+from holmes.agent.context import Context
+from holmes.agent.engine_tools import engine_toolset
+from holmes.agent.evidence import Evidence
+from holmes.agent.history import Facts, message_data, usage_data
+from holmes.agent.loop import Answer, ToolCallingLLM
+from holmes.agent.prompt import PromptInputs, system_prompt, user_message
+from holmes.agent.reporting import build_report
+from holmes.agent.run import EventLog, Run
+from holmes.agent.safeguards import DuplicateGuard, Limits
+from holmes.core.errors import HolmesError, UsageError
+from holmes.core.events import AnswerEnd, ErrorEvent, Event, Record, ToolCallingResult
+from holmes.core.messages import ImagePart, Message
+from holmes.core.principal import Principal
+from holmes.core.results import StructuredToolResult
+from holmes.llm.base import LLM, ToolSchema
+from holmes.tools.delivery import Delivery, Source, Tap
+from holmes.tools.executor import Bound, Toolbox, ToolExecutor
+from holmes.tools.tool import ToolContext
+
+if TYPE_CHECKING:
+    from holmes.core.masking import Masker
+    from holmes.core.report import Report
+    from holmes.core.result_store import ResultSink, ResultStore, RunResults
+    from holmes.tools.manager import ToolsetManager
+
+
+class JournalLike(Protocol):
+    """What the engine needs of core.journal.Journal."""
+
+    def start_run(self, run_id: str, question: str, *, model: str = "", cluster: str = "") -> None:
+        """Register a conversation, or go on with it."""
+        ...
+
+    def append(self, run_id: str, kind: str, payload: dict[str, Any]) -> int:
+        """Append an entry; its number."""
+        ...
+
+    def finish_run(self, run_id: str, status: str) -> None:
+        """Note how it ended."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an engine is made of; app/wiring.py builds it from the configuration."""
+
+    llm: LLM
+    manager: ToolsetManager
+    results: ResultStore
+    journal: JournalLike
+    masker: Masker
+    world: ToolContext  # the template of every call's context
+    cluster: Callable[[], Any]  # awaitable: the cluster's name for the prompt, "" without one
+    prompt: PromptInputs = field(default_factory=PromptInputs)
+    limits: Limits = field(default_factory=Limits)
+    shown: int = 24_000  # characters that the model sees of a result
+    tool_timeout: float = 60.0
+    refresh_toolsets: bool = False
+    source: Source | None = None  # replay stands in for the tools here
+    tap: Tap | None = None  # recording listens here
+    new_id: Callable[[], str] = field(default=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
+    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How one question is to be worked on. ``run_id`` goes on with a conversation."""
+
+    run_id: str = ""
+    approve: Mode = "never"
+    approvals: Literal["refuse", "wait"] = "refuse"
+    files: Sequence[tuple[str, bytes]] = ()  # name, content
+    images: Sequence[str] = ()  # URLs
+    max_steps: int | None = None
+    namespace: str = ""
+
+
+@dataclass(slots=True)
+class _Conversation:
+    id: str
+    log: EventLog
+    results: RunResults
+    evidence: Evidence
+    messages: list[Message] = field(default_factory=list)
+    busy: bool = False
+
+
+class Engine:
+    """Use as ``async with Engine(parts) as engine``."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._conversations: dict[str, _Conversation] = {}
+        self._opening: asyncio.Task[None] | None = None
+        self._toolbox = Toolbox(())
+
+    async def __aenter__(self) -> Engine:
+        self._opening = asyncio.create_task(self._open())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        tasks = [*self._tasks, *([self._opening] if self._opening else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for conversation in self._conversations.values():
+            conversation.results.close()
+        await self.parts.manager.close()
+        await self.parts.llm.close()
+        await self.parts.world.clusters.close()
+
+    async def start(self, question: str, options: RunOptions = RunOptions()) -> Run:
+        """Begin a turn; it goes on in the engine's tasks. UsageError when the question is empty or the run is busy."""
+        question = self.parts.masker.mask(question.strip())
+        if not question:
+            raise UsageError("the question is empty", remedy='ask something: holmes ask "why is checkout failing?"')
+        conversation = self._conversation(options.run_id)
+        if conversation.busy:
+            raise UsageError(f"run {conversation.id} is still at work", remedy="wait for it, or cancel it")
+        conversation.busy = True
+        self.parts.journal.start_run(conversation.id, question, model=self.parts.llm.name)
+        run = Run(conversation.id, question, conversation.log)
+        task = asyncio.create_task(self._drive(run, conversation, options))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        run.attach(task)
+        return run
+
+    async def call_stream(self, question: str, options: RunOptions = RunOptions()) -> AsyncIterator[Event]:
+        """Start a run and iterate over its events."""
+        run = await self.start(question, options)
+        async for event in run.events():
+            yield event
+
+    def transcript(self, run_id: str) -> tuple[list[Message], list[ToolCallingResult]]:
+        """The messages of a conversation and the events of its finished tool calls."""
+        conversation = self._conversations[run_id]
+        events = (entry.event for entry in conversation.log.kept())
+        return list(conversation.messages), [event for event in events if isinstance(event, ToolCallingResult)]
+
+    def toolbox(self) -> Toolbox:
+        """The tools that are open now."""
+        return self._toolbox
+
+    async def ready(self) -> None:
+        """Wait until the toolsets are open."""
+        if self._opening is not None:
+            await asyncio.shield(self._opening)
+
+    async def _open(self) -> None:
+        await self.parts.manager.open(self.parts.refresh_toolsets)
+        engine_tools = [Bound(tool, "core_investigation") for tool in engine_toolset().tools()]
+        self._toolbox = Toolbox([*engine_tools, *self.parts.manager.bound()])
+
+    def _conversation(self, run_id: str) -> _Conversation:
+        if run_id and run_id in self._conversations:
+            known = self._conversations[run_id]
+            known.log.reopen()
+            return known
+        new = run_id or self.parts.new_id()
+        results = self.parts.results.run(new)
+        log = EventLog(lambda event: self.parts.journal.append(new, event.kind, event.as_data()))
+        conversation = self._conversations[new] = _Conversation(new, log, results, Evidence(results))
+        return conversation
+
+    async def _drive(self, run: Run, conversation: _Conversation, options: RunOptions) -> None:
+        started = self.parts.clock()
+        cluster = ""
+        gate = ApprovalGate(options.approve, self._asker(run, options))
+        loop: ToolCallingLLM | None = None
+        report: Report | None = None
+        error: BaseException | None = None
+        try:
+            await self.ready()
+            cluster = await self.parts.cluster()
+            messages = self._messages(run, conversation, options, cluster)
+            loop = self._loop(run, conversation, gate, options)
+            answer = await loop.answer(messages, run.question)
+            report = self._report(run, answer, loop, conversation, gate, cluster, started)
+        except asyncio.CancelledError:
+            error = self._interrupted(run)
+            if loop is not None and conversation.evidence.calls:
+                stopped = Answer.cut(run.cancelled, loop.steps)
+                report = self._report(run, stopped, loop, conversation, gate, cluster, started)
+        except HolmesError as failure:
+            error = failure
+        finally:
+            conversation.busy = False
+            if loop is not None:
+                conversation.messages = loop.messages
+            self._end(run, report, error)
+
+    def _report(
+        self,
+        run: Run,
+        answer: Answer,
+        loop: ToolCallingLLM,
+        conversation: _Conversation,
+        gate: ApprovalGate,
+        cluster: str,
+        started: datetime,
+    ) -> Report:
+        metadata = usage_data(loop.usage, self.parts.llm)
+        facts = Facts(run.id, self.parts.llm.name, cluster, loop.usage, metadata)
+        finished = self.parts.clock()
+        return build_report(run.question, answer, conversation.evidence, gate.refusals, facts, started, finished)
+
+    def _end(self, run: Run, report: Report | None, error: BaseException | None) -> None:
+        if report is not None:
+            run.log.emit(AnswerEnd(report.answer, report.as_data(), {"run_id": run.id}))
+        if error is not None:
+            run.log.emit(ErrorEvent(self.parts.masker.mask(str(error))))
+        self.parts.journal.finish_run(run.id, report.status if report else "failed")
+        run.finish(report, None if report is not None else error)
+
+    def _interrupted(self, run: Run) -> HolmesError:
+        run.cancelled = run.cancelled or "cancelled"
+        return HolmesError(f"the investigation was stopped: {run.cancelled}")
+
+    def _messages(self, run: Run, conversation: _Conversation, options: RunOptions, cluster: str) -> list[Message]:
+        messages = conversation.messages
+        if not messages:
+            system = Message("system", system_prompt(self._inputs()))
+            run.log.emit(Record("message", message_data(system)))
+            messages = [system]
+        files = [self._attach(name, content, conversation) for name, content in options.files]
+        namespace = options.namespace or self.parts.world.namespace
+        text = user_message(run.question, self.parts.clock(), cluster, namespace, files, on=self.parts.prompt.switches)
+        question = Message("user", text, tuple(ImagePart(url) for url in options.images))
+        run.log.emit(Record("message", message_data(question)))
+        return [*messages, question]
+
+    def _attach(self, name: str, content: bytes, conversation: _Conversation) -> tuple[str, str]:
+        """Store an attached file as a result: it can be cited and read on like any other."""
+        reference = conversation.results.next_reference()
+        sink = conversation.results.sink(reference)
+        sink.write(content)
+        result = StructuredToolResult.success(invocation=f"attached: {name}")
+        Delivery(conversation.id, self.parts.masker, self.parts.shown).deliver(result, sink)
+        conversation.evidence.add("attached file", result)
+        return f"{reference} {self.parts.masker.mask(name)}", result.text
+
+    def _inputs(self) -> PromptInputs:
+        loaded = self.parts.manager.loaded
+        return replace(
+            self.parts.prompt,
+            instructions=[
+                (each.definition.name, each.toolset.instructions)
+                for each in loaded
+                if each.toolset is not None and each.health.status == "enabled"
+            ],
+            failed=[(each.definition.name, each.health.reason) for each in loaded if each.health.status == "failed"],
+        )
+
+    def _loop(self, run: Run, conversation: _Conversation, gate: ApprovalGate, options: RunOptions) -> ToolCallingLLM:
+        parts = self.parts
+        guard = DuplicateGuard()
+        executor = ToolExecutor(
+            self._toolbox,
+            self._contexts(run, conversation.results, options),
+            conversation.results,
+            Delivery(run.id, parts.masker, parts.shown, parts.source, parts.tap),
+            guard,
+            run.log.emit,
+            parts.tool_timeout,
+        )
+        limits = replace(parts.limits, max_steps=options.max_steps or parts.limits.max_steps)
+        return ToolCallingLLM(
+            parts.llm,
+            executor,
+            gate,
+            guard,
+            limits,
+            Context(parts.llm),
+            conversation.evidence,
+            lambda: schemas(self._toolbox),
+            run.log.emit,
+            run.take_said,
+        )
+
+    def _contexts(self, run: Run, results: RunResults, options: RunOptions) -> Callable[[str, str, float], ToolContext]:
+        def context(call_id: str, reference: str, deadline: float) -> ToolContext:
+            sink: ResultSink = results.sink(reference)
+            return replace(
+                self.parts.world,
+                run_id=run.id,
+                call_id=call_id,
+                principal=Principal(),
+                sink=sink,
+                results=results,
+                deadline=deadline,
+                namespace=options.namespace or self.parts.world.namespace,
+                emit=run.log.emit,
+            )
+
+        return context
+
+    def _asker(self, run: Run, options: RunOptions) -> Asker | None:
+        return run.ask_person if options.approvals == "wait" else None
+
+
+def schemas(toolbox: Toolbox) -> list[ToolSchema]:
+    """The declared tools as the model sees them."""
+    return [ToolSchema(bound.tool.name, bound.tool.description, bound.tool.parameters) for bound in toolbox.declared()]

@@ -1,0 +1,107 @@
+"""The prompt: Jinja2 components, each of which can be switched off.
+
+The system prompt is byte-stable between turns and runs of one configuration, so that providers can cache it; what
+changes (time, cluster, attached files, opening evidence) goes into the user's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from holmes.core.errors import UsageError
+
+if TYPE_CHECKING:
+    import jinja2
+
+SYSTEM_COMPONENTS = (
+    "intro",
+    "todowrite_instructions",
+    "toolset_instructions",
+    "skills_catalogue",
+    "evidence_rules",
+    "style_guide",
+    "system_prompt_additions",
+)
+USER_COMPONENTS = ("files", "time_and_cluster")
+COMPONENTS = SYSTEM_COMPONENTS + USER_COMPONENTS
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInputs:
+    """What the system prompt is made of beside its templates."""
+
+    instructions: Sequence[tuple[str, str]] = ()  # toolset, what it tells the model
+    failed: Sequence[tuple[str, str]] = ()  # toolset, why it cannot be used
+    skills: Sequence[tuple[str, str]] = ()  # name, description
+    additions: str = ""
+    switches: Mapping[str, bool] = field(default_factory=dict)  # component -> on; absent means on
+
+
+def switches(enabled: str, configured: Mapping[str, bool]) -> dict[str, bool]:
+    """Which components are on: ENABLED_PROMPTS (a comma list, or "none") beats the configuration.
+
+    UsageError names an unknown component and the known ones.
+    """
+    names = [name.strip() for name in enabled.split(",") if name.strip()]
+    unknown = [name for name in (*names, *configured) if name not in COMPONENTS and name != "none"]
+    if unknown:
+        raise UsageError(
+            f"there is no prompt component {', '.join(unknown)}", remedy=f"known ones: {', '.join(COMPONENTS)}"
+        )
+    if not names:
+        return dict(configured)
+    return {component: component in names for component in COMPONENTS}
+
+
+def system_prompt(inputs: PromptInputs) -> str:
+    """The system prompt."""
+    values: dict[str, Any] = {
+        "instructions": [(name, text.strip()) for name, text in inputs.instructions if text.strip()],
+        "failed": inputs.failed,
+        "skills": inputs.skills,
+        "additions": inputs.additions,
+    }
+    parts = (_render(name, values) for name in SYSTEM_COMPONENTS if inputs.switches.get(name, True))
+    return "\n\n".join(part for part in parts if part)
+
+
+def user_message(
+    question: str,
+    now: datetime,
+    cluster: str = "",
+    namespace: str = "",
+    files: Sequence[tuple[str, str]] = (),
+    evidence: str = "",
+    on: Mapping[str, bool] | None = None,
+) -> str:
+    """The question with what changes from turn to turn: attached files, opening evidence, time and cluster."""
+    values: dict[str, Any] = {
+        "files": files,
+        "now": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "cluster": cluster,
+        "namespace": namespace,
+    }
+    rendered = {name: _render(name, values) for name in USER_COMPONENTS if (on or {}).get(name, True)}
+    parts = (rendered.get("files", ""), question, evidence, rendered.get("time_and_cluster", ""))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _render(name: str, values: Mapping[str, Any]) -> str:
+    return _templates().get_template(f"{name}.jinja2").render(values).strip()
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("holmes.agent", "prompts"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # prompts are plain text
+    )

@@ -1,0 +1,84 @@
+"""What keeps a run from going round in circles or on for ever: the duplicate guard and the limits."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holmes.core.messages import Usage
+from holmes.tools.tool import Tool
+
+LIVE_AGAIN = 60.0  # seconds after which a live source may be asked the same once more
+LIVE_TIMES = 2  # how often at most
+STUBBORN = 3  # answers "not run again" after which the turn is concluded
+
+_EXEMPT = frozenset({"TodoWrite", "read_result"})
+
+
+@dataclass(slots=True)
+class _Entry:
+    reference: str
+    at: float
+    again: int = 0
+
+
+@dataclass(slots=True)
+class DuplicateGuard:
+    """Answers a repeated call of one turn with a pointer to the earlier result. It survives compactions."""
+
+    refused: int = 0
+    _calls: dict[str, _Entry] = field(default_factory=dict)
+
+    def claim(self, name: str, args: Mapping[str, Any], tool: Tool, reference: str) -> str:
+        """The earlier reference, or "" when the call is to run; then it is remembered under ``reference``."""
+        if tool.name in _EXEMPT:
+            return ""
+        key = _key(name, args)
+        entry = self._calls.get(key)
+        if entry is None:
+            self._calls[key] = _Entry(reference, time.monotonic())
+            return ""
+        fresh = time.monotonic() - entry.at < LIVE_AGAIN
+        if getattr(tool, "live", False) and not fresh and entry.again < LIVE_TIMES:
+            self._calls[key] = _Entry(reference, time.monotonic(), entry.again + 1)
+            return ""
+        self.refused += 1
+        return entry.reference
+
+    def release(self, name: str, args: Mapping[str, Any]) -> None:
+        """A call that failed may be made again."""
+        self._calls.pop(_key(name, args), None)
+
+    @property
+    def stubborn(self) -> bool:
+        """The model keeps repeating itself although it was told."""
+        return self.refused >= STUBBORN
+
+
+def _key(name: str, args: Mapping[str, Any]) -> str:
+    return name + json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one turn; None is no limit. Seconds are wall time, cost is in US dollars."""
+
+    max_steps: int = 100
+    max_seconds: float | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+
+    def reached(self, step: int, started: float, usage: Usage) -> str:
+        """The limit that is reached before model call number ``step`` (from 1), in words; "" when none is."""
+        if step >= self.max_steps:
+            return f"the limit of {self.max_steps} steps"
+        if self.max_seconds is not None and time.monotonic() - started >= self.max_seconds:
+            return f"the limit of {self.max_seconds:g} seconds"
+        if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
+            return f"the limit of {self.max_tokens:,} tokens"
+        if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
+            return f"the limit of ${self.max_cost:g}"
+        return ""
