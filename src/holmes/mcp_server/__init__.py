@@ -1,1 +1,0 @@
-"""Holmes as an MCP server."""

@@ -1,1 +1,0 @@
-"""Directions for the model, as SKILL.md."""

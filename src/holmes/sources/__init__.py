@@ -1,1 +1,0 @@
-"""Where alerts come from."""

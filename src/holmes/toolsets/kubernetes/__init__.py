@@ -1,0 +1,1 @@
+"""Kubernetes through the API server (or a snapshot of it): objects, events, logs, live metrics."""
