@@ -22,13 +22,13 @@ class Context:
     window: int = 0
     _sizes: dict[int, tuple[Message, int]] = field(default_factory=dict)
 
-    def fit(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Message]:
+    def fit(self, messages: Sequence[Message], schemas: Sequence[ToolSchema]) -> list[Message]:
         """The messages, old tool results shrunk to their handles when the request would not fit.
 
         ContextTooLong, with the size of each part, when even that is not enough.
         """
         room = (self.window or self.llm.window) - min(self.llm.max_output, (self.window or self.llm.window) // 4)
-        fixed = estimate_tools(tools)
+        fixed = estimate_tools(schemas)
         total = fixed + sum(map(self.size, messages))
         if total <= room:
             return list(messages)

@@ -72,6 +72,7 @@ class Parts:
     refresh_toolsets: bool = False
     source: Source | None = None  # replay stands in for the tools here
     tap: Tap | None = None  # recording listens here
+    gate: Callable[[Mode, Asker | None], ApprovalGate] = ApprovalGate
     new_id: Callable[[], str] = field(default=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
@@ -139,7 +140,7 @@ class Engine:
         run = Run(conversation.id, question, conversation.log)
         task = asyncio.create_task(self._drive(run, conversation, options))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: self._settle(done, run, conversation))
         run.attach(task)
         return run
 
@@ -183,7 +184,7 @@ class Engine:
     async def _drive(self, run: Run, conversation: _Conversation, options: RunOptions) -> None:
         started = self.parts.clock()
         cluster = ""
-        gate = ApprovalGate(options.approve, self._asker(run, options))
+        gate = self.parts.gate(options.approve, self._asker(run, options))
         loop: ToolCallingLLM | None = None
         report: Report | None = None
         error: BaseException | None = None
@@ -229,6 +230,13 @@ class Engine:
             run.log.emit(ErrorEvent(self.parts.masker.mask(str(error))))
         self.parts.journal.finish_run(run.id, report.status if report else "failed")
         run.finish(report, None if report is not None else error)
+
+    def _settle(self, task: asyncio.Task[None], run: Run, conversation: _Conversation) -> None:
+        """A task that was cancelled before its first step never came to its end."""
+        self._tasks.discard(task)
+        if task.cancelled() and not run.finished:
+            conversation.busy = False
+            self._end(run, None, self._interrupted(run))
 
     def _interrupted(self, run: Run) -> HolmesError:
         run.cancelled = run.cancelled or "cancelled"

@@ -80,11 +80,11 @@ async def _read_result(args: Mapping[str, Any], ctx: ToolContext) -> StructuredT
 
 
 async def _jq(handle: str, program: str, ctx: ToolContext, invocation: str) -> StructuredToolResult:
-    from holmes.tools.jq import MAX_BYTES, run_jq
+    from holmes.tools.jq import LARGEST, run_jq
 
-    if ctx.results.path(handle).stat().st_size > MAX_BYTES:
+    if ctx.results.path(handle).stat().st_size > LARGEST:
         return StructuredToolResult.failure(
-            f"{handle} is larger than {MAX_BYTES // 1_000_000} MB, too large for jq. Use grep or lines."
+            f"{handle} is larger than {LARGEST // 1_000_000} MB, too large for jq. Use grep, lines or stats."
         )
     result = await run_jq(program, ctx.results.path(handle).read_bytes(), ctx.process, ctx.deadline)
     if result.error:

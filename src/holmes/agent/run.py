@@ -143,7 +143,8 @@ class Run:
 
     async def ask_person(self, pending: PendingApproval) -> Decision:
         """Wait for ``decide``; the question goes out as an event."""
-        future = self._pending[pending.call_id] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._pending[pending.call_id] = future
         self.log.emit(
             ApprovalRequired(
                 (
@@ -165,8 +166,16 @@ class Run:
         await self._finished.wait()
         if self._error is not None:
             raise self._error
-        assert self._report is not None
+        if self._report is None:
+            assert self._task is not None
+            await self._task  # raises the bug that ended the turn
+            raise AssertionError("a turn ended without report and error")
         return self._report
+
+    @property
+    def finished(self) -> bool:
+        """Whether the turn has ended."""
+        return self._finished.is_set()
 
     def attach(self, task: asyncio.Task[Any]) -> None:
         """The task that works; a cancellation that came first takes effect now."""

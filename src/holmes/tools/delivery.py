@@ -61,7 +61,7 @@ class LiveSource:
             return StructuredToolResult.failure(f"{name} failed inside Holmes: {type(error).__name__}: {error}")
 
 
-Tap = Callable[[str, Mapping[str, Any], StructuredToolResult], None]
+Tap = Callable[[str, Mapping[str, Any], StructuredToolResult, str], None]
 
 
 class Delivery:
@@ -88,7 +88,7 @@ class Delivery:
         result = await self._source.result(bound, name, args, ctx)
         self.deliver(result, ctx.sink)
         if self._tap:
-            self._tap(name, self.masked(dict(args)), result)
+            self._tap(name, self.masked(dict(args)), result, ctx.results.read(result.reference))
         return result
 
     def deliver(self, result: StructuredToolResult, sink: ResultSink) -> None:

@@ -10,11 +10,11 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from holmes.core.errors import Problem
+from holmes.core.errors import Problem, UsageError
 from holmes.tools.executor import Bound
 from holmes.tools.tool import Factory, Health, Services, Toolset
 
@@ -63,6 +63,13 @@ class ToolsetManager:
         self.loaded = list(await asyncio.gather(*(self._load(each, known) for each in self._definitions)))
         self._write_cache(known)
         return self.loaded
+
+    def keep(self, names: Sequence[str]) -> None:
+        """Only these toolsets, disabled ones too; UsageError names what there is not."""
+        known = {definition.name: definition for definition in self._definitions}
+        if unknown := [name for name in names if name not in known]:
+            raise UsageError(f"there is no toolset {', '.join(unknown)}", remedy=f"known: {', '.join(sorted(known))}")
+        self._definitions = [replace(known[name], enabled=True) for name in names]
 
     async def close(self) -> None:
         """Close what is open."""

@@ -1,1 +1,1 @@
-"""Which commands may run without a person."""
+"""The command policy: which shell commands of a model run unasked, which need a person, which never run."""

@@ -1,0 +1,1 @@
+"""Analyzers of the way to the pods: Services, Ingresses, policies."""

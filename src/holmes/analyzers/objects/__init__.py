@@ -1,0 +1,1 @@
+"""Analyzers of objects of any kind."""

@@ -1,0 +1,1 @@
+"""Analyzers of what makes pods: Deployments, Jobs, autoscalers, budgets."""

@@ -1,0 +1,113 @@
+"""Every toolset that could be used: built-ins, the configuration, custom files, plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from holmes.core.config import Config
+from holmes.core.errors import ConfigError, Problem
+from holmes.core.yaml_marks import Document, load, load_file
+from holmes.tools.manager import Definition, Origin
+from holmes.tools.yaml_loader import ToolsetDefinition, load_toolsets
+from holmes.tools.yaml_toolset import YAMLToolset
+
+
+def definitions(config: Config, env: Mapping[str, str]) -> tuple[list[Definition], list[Problem]]:
+    """All definitions, and everything wrong with the files that they come from. A problem costs only its toolset."""
+    problems: list[Problem] = []
+    found = {each.name: each for each in (*built_ins(), *plugins())}
+    entries = config.document.part("toolsets") if config.document and config.toolsets else None
+    own: dict[str, Any] = {}
+    for name, entry in config.toolsets.items():
+        settings = entry if isinstance(entry, dict) else {}
+        where = config.document.where("toolsets", name) if config.document else name
+        if name in found and "tools" not in settings:
+            found[name] = configured(found[name], entry, where)
+        else:
+            own[name] = entry
+    if own and entries is not None:
+        part = Document(
+            {"toolsets": own}, entries.file, {("toolsets", *key): line for key, line in entries.lines.items()}
+        )
+        _add(found, problems, part, env, "config")
+    for path in config.custom_toolsets:
+        try:
+            document = load_file(Path(path))
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        _add(found, problems, document, env, "custom")
+    return list(found.values()), problems
+
+
+def configured(definition: Definition, entry: Any, where: str) -> Definition:
+    """A built-in as the configuration wants it; a wrong type makes it a failed toolset, not a stop."""
+    if entry is None:
+        return definition
+    if isinstance(entry, bool):
+        return replace(definition, enabled=entry, where=where)
+    if not isinstance(entry, dict):
+        return replace(definition, enabled=True, where=where, problem=f"{where}: expected keys and values")
+    unknown = [key for key in entry if key not in ("enabled", "config", "approval_required_tools", "transformers")]
+    config = entry.get("config") or {}
+    enabled = entry.get("enabled", True)
+    problem = ""
+    if not isinstance(config, dict):
+        problem = f"{where}: config: expected keys and values"
+    elif not isinstance(enabled, bool):
+        problem = f"{where}: enabled: expected true or false"
+    elif unknown:
+        problem = f"{where}: unknown key {', '.join(unknown)}; known: enabled, config"
+    return replace(definition, enabled=bool(enabled), config=config, where=where, problem=problem)
+
+
+def built_ins() -> Iterator[Definition]:
+    """The manifests that lie beside the built-in toolsets."""
+    from importlib.resources import files
+
+    for folder in sorted(files("holmes.toolsets").iterdir(), key=lambda each: each.name):
+        manifest = folder.joinpath("manifest.yaml") if folder.is_dir() else None
+        if manifest is not None and manifest.is_file():
+            for entry in load(manifest.read_text("utf-8"), f"{folder.name}/manifest.yaml").value:
+                yield Definition(
+                    entry["name"],
+                    entry["factory"],
+                    entry["description"],
+                    enabled=bool(entry.get("default", False)),
+                    tags=tuple(entry.get("tags", ())),
+                    quick=True,
+                )
+
+
+def plugins() -> Iterator[Definition]:
+    """Toolsets of installed packages: entry points of the group ``holmes.toolsets``; off unless configured."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="holmes.toolsets"):
+        distribution = point.dist.name if point.dist else "a package"
+        yield Definition(point.name, point.value, f"from {distribution}", "plugin", enabled=False, where=distribution)
+
+
+def _add(
+    found: dict[str, Definition], problems: list[Problem], document: Document, env: Mapping[str, str], origin: Origin
+) -> None:
+    loaded, wrong = load_toolsets(document, env)
+    problems += wrong
+    for each in loaded:
+        definition = _from_yaml(each, origin, found)
+        if each.name in found and found[each.name].origin == origin:
+            where = found[each.name].where
+            problems.append(Problem(definition.where, f"the toolset {each.name} is already defined at {where}"))
+            continue
+        found[each.name] = definition
+
+
+def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) -> Definition:
+    return Definition(each.name, lambda config, services: YAMLToolset(each), origin=origin)
+
+
+_ = get_close_matches

@@ -1,0 +1,230 @@
+"""From the configuration to an engine: the one place where everything is put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from holmes.agent.engine import Parts
+from holmes.agent.prompt import PromptInputs, components
+from holmes.agent.safeguards import Limits
+from holmes.app.definitions import definitions
+from holmes.core.config import Config
+from holmes.core.env import MODEL_KEYS, holmes_home
+from holmes.core.errors import Problem, StoreError
+from holmes.core.http import DefaultHttp
+from holmes.core.journal import Journal
+from holmes.core.local_results import LocalResults
+from holmes.core.masking import Masker
+from holmes.core.paths import private_folder
+from holmes.core.principal import Principal
+from holmes.core.process import ChildProcess
+from holmes.kube.cluster import Clusters, Gap
+from holmes.kube.clusters import LiveClusters
+from holmes.llm.base import LLM
+from holmes.llm.default import DefaultLLM, OnWait, Retry
+from holmes.tools.manager import ToolsetManager
+from holmes.tools.tool import Services, ToolContext
+
+Say = Callable[[str], None]
+# Variables whose value is a secret wherever it turns up.
+_CREDENTIALS = re.compile(r".*(PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$")
+
+
+@dataclass
+class Setup:
+    """An engine's parts, and what has to be closed once it is done."""
+
+    parts: Parts
+    env: Mapping[str, str]
+    journal: Journal
+    _close: list[Callable[[], None]] = field(default_factory=list)
+
+    def problem(self) -> str:
+        """What the state folder could not keep; "" when all was kept."""
+        return str(self.journal.problem or "")
+
+    def close(self) -> None:
+        """Let go of files."""
+        for close in self._close:
+            close()
+
+
+@dataclass(frozen=True)
+class Base:
+    """What toolsets, engines and ``doctor`` all stand on."""
+
+    home: Path
+    http: DefaultHttp
+    process: ChildProcess
+    clusters: Clusters
+    services: Services
+
+
+def base(config: Config, env: Mapping[str, str]) -> Base:
+    """The seams to the outside world."""
+    http, process = DefaultHttp(env), ChildProcess()
+    kubeconfig = str(config.kubeconfig or "")
+    clusters = LiveClusters(env, http, process, kubeconfig, config.context)
+    services = Services(env, clusters, process, http, config.prerequisite_timeout)
+    return Base(holmes_home(env), http, process, clusters, services)
+
+
+def wire(
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    llm: LLM,
+    say: Say = lambda text: None,
+    keep: bool = True,
+    refresh: bool = False,
+) -> Setup:
+    """Put an engine's parts together. UsageError and ConfigError say what is wrong with the configuration."""
+    keep = keep and config.history.keep
+    ground = base(config, env)
+    masker = Masker(_literals(config, env))
+    journal = _journal(ground.home, keep, say)
+    manager, problems = toolsets(config, env, ground, keep=keep)
+    for problem in problems:
+        say(str(problem))
+    nothing: Any = None  # sink and results are each call's own
+    world = ToolContext(
+        run_id="",
+        call_id="",
+        principal=Principal(),
+        env=env,
+        clusters=ground.clusters,
+        process=ground.process,
+        http=ground.http,
+        sink=nothing,
+        results=nothing,
+        deadline=0.0,
+        clock=_clock(),
+        namespace=config.namespace,
+    )
+    parts = Parts(
+        llm=llm,
+        manager=manager,
+        results=LocalResults(private_folder(ground.home / "runs") if keep and _usable(ground.home) else None, masker),
+        journal=journal,
+        masker=masker,
+        world=world,
+        cluster=_cluster_name(config, ground.clusters),
+        prompt=PromptInputs(additions=config.system_prompt_additions, switches=components(config.prompt_enabled)),
+        limits=Limits(config.max_steps, config.max_seconds, config.max_tokens, config.max_cost),
+        shown=_shown(config, llm),
+        tool_timeout=config.tool_timeout,
+        refresh_toolsets=refresh,
+    )
+    return Setup(parts, env, journal, [journal.close])
+
+
+def toolsets(
+    config: Config, env: Mapping[str, str], ground: Base, *, keep: bool = True
+) -> tuple[ToolsetManager, list[Problem]]:
+    """The manager of all toolsets, and what is wrong with the files that they come from."""
+    found, problems = definitions(config, env)
+    cache = ground.home / "cache" / "toolsets.json" if keep else None
+    if cache is not None:
+        try:
+            private_folder(cache.parent)
+        except StoreError:
+            cache = None
+    return ToolsetManager(found, ground.services, cache), problems
+
+
+def model(config: Config, env: Mapping[str, str], on_wait: OnWait, say: Say) -> LLM:
+    """The model to use, by the order that docs/models.md gives; said in one line when nobody named it."""
+    from holmes.llm.choice import choose
+
+    chosen = choose(config, env)
+    if chosen.reason:
+        say(chosen.reason)
+    retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
+    return DefaultLLM(chosen.entry, DefaultHttp(env), env, retry=retry, on_wait=on_wait)
+
+
+async def toolset_status(
+    config: Config, env: Mapping[str, str], *, refresh: bool, only: Sequence[str] | None = None
+) -> tuple[list[dict[str, Any]], list[Problem]]:
+    """Every toolset with its status, for ``holmes toolset`` and ``doctor``."""
+    ground = base(config, env)
+    manager, problems = toolsets(config, env, ground)
+    if only is not None:
+        manager.keep(only)
+    loaded = await manager.open(refresh)
+    try:
+        replaced = manager.replaced()
+        rows = [
+            {
+                "name": each.definition.name,
+                "status": each.health.status,
+                "origin": each.definition.origin,
+                "description": each.definition.description,
+                "reason": each.health.reason,
+                "remedy": each.health.remedy,
+                "where": each.definition.where,
+                "tools": [tool.name for tool in each.toolset.tools()] if each.toolset else [],
+                "replaced": {
+                    tool.name: replaced[tool.name]
+                    for tool in (each.toolset.tools() if each.toolset else ())
+                    if tool.name in replaced and each.definition.origin == "built-in"
+                },
+            }
+            for each in loaded
+        ]
+        return rows, [*problems, *manager.problems]
+    finally:
+        await manager.close()
+        await ground.clusters.close()
+
+
+def _journal(home: Path, keep: bool, say: Say) -> Journal:
+    """The journal; one that cannot be opened is replaced by memory, said once."""
+    if not keep:
+        return Journal.open(None)
+    try:
+        return Journal.open(private_folder(home) / "journal.db")
+    except StoreError as error:
+        say(f"nothing is kept of this run: {error}")
+        return Journal.open(None)
+
+
+def _usable(home: Path) -> bool:
+    try:
+        private_folder(home / "runs")
+    except StoreError:
+        return False
+    return True
+
+
+def _literals(config: Config, env: Mapping[str, str]) -> dict[str, str]:
+    """Values of our own credentials, so that they are masked wherever they turn up."""
+    found = {value: name for name, value in env.items() if MODEL_KEYS.fullmatch(name) or _CREDENTIALS.fullmatch(name)}
+    if config.api_key:
+        found[config.api_key.reveal()] = "api_key"
+    return {value: name for value, name in found.items() if len(value) >= 8}
+
+
+def _shown(config: Config, llm: LLM) -> int:
+    tokens = min(config.results.max_tokens, int(llm.window * config.results.max_percent / 100))
+    return tokens * 3  # logs and tables have about three characters a token
+
+
+def _cluster_name(config: Config, clusters: Clusters) -> Callable[[], Any]:
+    async def name() -> str:
+        if config.cluster_name:
+            return config.cluster_name
+        cluster = await clusters.get()
+        return "" if isinstance(cluster, Gap) else cluster.name
+
+    return name
+
+
+def _clock() -> Callable[[], Any]:
+    from datetime import UTC, datetime
+
+    return lambda: datetime.now(UTC)

@@ -1,0 +1,266 @@
+"""A shell script in which some words are placeholders: what stands around each of them, and how bash gets the values.
+
+A value never becomes part of the script. It travels in the array ``holmes`` and the script has ``"${holmes[3]}"``
+in its place, in whatever form the quotes around the placeholder need. (An array, and not ``$3``: functions and
+``set`` have positional parameters of their own.)
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+Place = Literal["bare", "single", "double", "ansi", "heredoc", "raw heredoc", "comment"]
+_PLACES: dict[str, Place] = {
+    "raw_string": "single",
+    "ansi_c_string": "ansi",
+    "string": "double",
+    "heredoc_body": "heredoc",
+    "comment": "comment",
+    "command_substitution": "bare",
+    "process_substitution": "bare",
+    "program": "bare",
+}
+_NEEDS_ESCAPES = re.compile(r"[\x00-\x1f\x7f`]")
+_ESCAPED = re.compile(r"[\x00-\x1f\x7f`'\\]")
+_TAME = re.compile(r"[\w@%+=:,./ -]+", re.ASCII)
+_BRACED_NAME = re.compile(rb"\$\{([A-Z][A-Z0-9_]*)\}")
+_QUOTE_IN_DELIMITER = re.compile(rb"['\"\\]")
+_SHELL_SYNTAX = re.compile(r"['\"`$|&;<>(){}\[\]*?~#!\n\\]")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
+_BUILTINS = frozenset(
+    """alias bg bind break builtin caller case cd command compgen complete continue coproc declare dirs disown enable
+    eval exec exit export fc fg for function getopts hash help history if jobs let local logout mapfile popd pushd read
+    readarray readonly return select set shift shopt source suspend time times trap type typeset ulimit umask unalias
+    unset until wait while . :""".split()
+)
+_SEARCHERS = frozenset("grep egrep fgrep zgrep rg pgrep".split())  # exit status 1 means: nothing found
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A value that a placeholder put out.
+
+    ``variable`` is the environment variable that it stands for: then the script names that. ``shown`` replaces a value
+    that people must not see. ``harmless``: a number, true or false, or one of the author's own words.
+    """
+
+    parameter: str
+    value: str
+    harmless: bool = False
+    variable: str = ""
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One place where the value of ``capture`` goes; offsets are bytes."""
+
+    capture: int
+    start: int
+    end: int
+    node: Node  # the smallest piece of syntax around it
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: int
+    end: int
+    text: bytes
+
+
+class Script:
+    """A script with marks (``mark(i)``) where values go.
+
+    ``variables`` are names of the environment that are also filled in inside single quotes when written ``${NAME}``.
+    """
+
+    def __init__(self, text: str, nonce: str, captures: Sequence[Capture], variables: frozenset[str]) -> None:
+        self.text = text
+        self.source = text.encode()
+        self.captures = captures
+        self.root = parser().parse(self.source).root_node
+        pattern = re.compile(mark(nonce, r"(\d+)").encode())
+        self.marks = [self._mark(match) for match in pattern.finditer(self.source)]
+        self.broken = len(self.marks) < self.source.lower().count(nonce.lower().encode())
+        self._pattern = re.compile(mark(nonce, r"(\d+)"))
+        self._variables = variables
+
+    def for_bash(self) -> str:
+        """What bash runs, with the values in ``"$@"``."""
+        body = self._rewritten(self._for_bash)
+        prelude = 'holmes=("$@"); set --; ' if any(not capture.variable for capture in self.captures) else ""
+        return f"{prelude}{body}{self._epilogue()}"
+
+    def for_people(self) -> str:
+        """The same with the values in it: what a person would type."""
+        return self._rewritten(self._for_people).strip()
+
+    def words(self) -> tuple[str, ...]:
+        """The argument vector of a single command without any shell syntax; () when a shell is needed."""
+        text = self.text.strip()
+        if _SHELL_SYNTAX.search(_QUOTED.sub("", text)) or any(capture.variable for capture in self.captures):
+            return ()
+        words = shlex.split(text)
+        if not words or words[0] in _BUILTINS or "=" in words[0]:
+            return ()
+        return tuple(self._pattern.sub(lambda match: self.captures[int(match[1])].value, word) for word in words)
+
+    def searches(self) -> bool:
+        """Whether this is one command whose exit status 1 means that nothing was found."""
+        programs = self._last_programs()
+        return len(programs) == 1 and programs[0] in _SEARCHERS
+
+    def _mark(self, match: re.Match[bytes]) -> Mark:
+        node = self.root.descendant_for_byte_range(match.start(), match.end()) or self.root
+        quoted = node.parent if node.type == "string_content" else node if node.type == "raw_string" else None
+        if quoted and (quoted.start_byte, quoted.end_byte) == (match.start() - 1, match.end() + 1):
+            return Mark(int(match[1]), quoted.start_byte, quoted.end_byte, quoted, "bare")
+        return Mark(int(match[1]), match.start(), match.end(), node, _place(node))
+
+    def _rewritten(self, value: Callable[[Capture, int, Place], str]) -> str:
+        edits = [edit for one in self.marks for edit in self._edits_at(one, value)]
+        edits += self._plain_heredocs()
+        edits += self._names_in_single_quotes()
+        result, last = [], 0
+        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+            result += [self.source[last : edit.start], edit.text]
+            last = edit.end
+        return b"".join([*result, self.source[last:]]).decode()
+
+    def _edits_at(self, one: Mark, value: Callable[[Capture, int, Place], str]) -> Iterator[_Edit]:
+        capture = self.captures[one.capture]
+        text = value(capture, one.capture, one.place).encode()
+        before = self.source[: one.start]
+        start = one.start
+        if (len(before) - len(before.rstrip(b"\\"))) % 2:
+            # The author's backslash would quote what now stands behind it.
+            if one.place in ("bare", "ansi"):
+                start -= 1
+            elif one.place in ("double", "heredoc"):
+                text = b"\\" + text
+        yield _Edit(start, one.end, text)
+
+    def _for_bash(self, capture: Capture, index: int, place: Place) -> str:
+        name = f"${{{capture.variable}}}" if capture.variable else f"${{holmes[{index}]}}"
+        return _inside(place, name, f'"{name}"')
+
+    def _for_people(self, capture: Capture, index: int, place: Place) -> str:
+        if capture.variable:
+            return self._for_bash(capture, index, place)
+        value = capture.shown or capture.value
+        quoted = quote(value)
+        if place == "single" and not quoted.startswith("$"):
+            return value.replace("'", "'\\''")
+        if place == "double":
+            return value if _TAME.fullmatch(value) else f'"{quoted}"'
+        if place in ("heredoc", "raw heredoc"):
+            return f"$(printf %s {quoted})" if "\n" in value else re.sub(r"([\\$`])", r"\\\1", value)
+        return _inside(place, value, quoted)
+
+    def _plain_heredocs(self) -> Iterator[_Edit]:
+        """Here-documents with a quoted delimiter take no values: the same text with an unquoted one does."""
+        for body in {one.node for one in self.marks if one.place == "raw heredoc"}:
+            start = _heredoc_start(body)
+            yield _Edit(start.start_byte, start.end_byte, _QUOTE_IN_DELIMITER.sub(b"", start.text or b""))
+            last = body.start_byte
+            for one in [*(one for one in self.marks if one.node == body), None]:
+                end = one.start if one else body.end_byte
+                yield _Edit(last, end, re.sub(rb"([\\$`])", rb"\\\1", self.source[last:end]))
+                last = one.end if one else end
+
+    def _names_in_single_quotes(self) -> Iterator[_Edit]:
+        """HolmesGPT fills in ``${NAME}`` whatever the quotes; so tools have it in single quotes too."""
+        for match in _BRACED_NAME.finditer(self.source):
+            node = self.root.descendant_for_byte_range(match.start(), match.end())
+            if node is not None and node.type == "raw_string" and match[1].decode() in self._variables:
+                yield _Edit(match.start(), match.end(), b"'\"" + match[0] + b"\"'")
+
+    def _last_programs(self) -> list[str]:
+        """The programs of the last pipeline, when the script ends with one."""
+        statements = [node for node in self.root.named_children if node.type != "comment"]
+        if not statements or self.root.children[-1].type == "&":
+            return []
+        last = statements[-1]
+        if last.type == "redirected_statement":
+            last = last.named_children[0]
+        stages = last.named_children if last.type == "pipeline" else [last]
+        return [_program(stage) for stage in stages]
+
+    def _epilogue(self) -> str:
+        """The exit status: the last stage that failed; SIGPIPE is no failure but in the last one, nor is grep's 1."""
+        programs = self._last_programs()
+        if len(programs) < 2:
+            return ""
+        searching = "|".join(f"{index}:1" for index, program in enumerate(programs) if program in _SEARCHERS)
+        fine = "|".join(filter(None, ["*:0", *(f"{index}:141" for index in range(len(programs) - 1)), searching]))
+        return (
+            '\n\nholmes=("${PIPESTATUS[@]}"); set --\n'
+            f'for holmes_stage in "${{!holmes[@]}}"; do case $holmes_stage:${{holmes[holmes_stage]}} in {fine}) ;; '
+            '*) set -- "${holmes[holmes_stage]}" ;; esac; done\n'
+            'exit "${1:-0}"\n'
+        )
+
+
+def mark(nonce: str, index: int | str) -> str:
+    """The text that stands for the value number ``index``: an ordinary word to every shell syntax."""
+    return f"HOLMES{nonce}X{index}X"
+
+
+def quote(value: str) -> str:
+    """One word of shell for a value; on one line, with line ends, control characters and backticks as escapes."""
+    if not _NEEDS_ESCAPES.search(value):
+        return shlex.quote(value)
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return "$'" + _ESCAPED.sub(lambda match: named.get(match[0], f"\\x{ord(match[0]):02x}"), value) + "'"
+
+
+@cache
+def parser() -> Parser:
+    """The parser of bash."""
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _place(node: Node | None) -> Place:
+    while node is not None:
+        place = _PLACES.get(node.type)
+        if place == "heredoc" and _QUOTE_IN_DELIMITER.search(_heredoc_start(node).text or b""):
+            return "raw heredoc"
+        if place:
+            return place
+        node = node.parent
+    return "bare"
+
+
+def _heredoc_start(body: Node) -> Node:
+    siblings = body.parent.children if body.parent else []
+    return next((node for node in siblings if node.type == "heredoc_start"), body)
+
+
+def _inside(place: Place, text: str, quoted: str) -> str:
+    """A value where it stands: ``text`` already within quotes that expand, ``quoted`` else."""
+    if place == "comment":
+        return ""
+    if place == "single":
+        return f"'{quoted}'"
+    if place == "ansi":
+        return f"'{quoted}$'"
+    return quoted if place == "bare" else text
+
+
+def _program(stage: Node) -> str:
+    if stage.type == "redirected_statement":
+        stage = stage.named_children[0]
+    name = stage.child_by_field_name("name") if stage.type == "command" else None
+    return (name.text or b"").decode().rpartition("/")[2] if name else ""
