@@ -170,6 +170,7 @@ def calls_of(reply: Body, prefix: str, number: int) -> list[dict[str, Any]]:
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -17,7 +17,7 @@ from holmes.llm import protocol
 from holmes.llm.amendments import Amendments, ask_amending
 from holmes.llm.base import Dialect, JsonSchema, OnDelta, Request
 from holmes.llm.exchange import Exchange, for_people
-from holmes.llm.refusals import Endpoint, Refusal
+from holmes.llm.refusals import NO_STATUS, Endpoint, Refusal
 from holmes.llm.shapes import count, mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -344,5 +344,5 @@ def _opaque(model: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
 def _refusal(data: Mapping[str, Any]) -> Refusal:
     kind = mapping(data.get("error")).get("type")
     if kind is None:
-        return Refusal(502, '{"error": "the answer has no content"}')
+        return Refusal(NO_STATUS, '{"error": "the answer has no content"}')
     return Refusal(_STATUS.get(str(kind), 500), protocol.encode_body(dict(data)).decode())

@@ -9,7 +9,7 @@ from holmes.core.messages import Turn, Usage
 from holmes.llm import protocol
 from holmes.llm.base import OnDelta
 from holmes.llm.providers import find
-from holmes.llm.refusals import Refusal
+from holmes.llm.refusals import NO_STATUS, Refusal
 from holmes.llm.shapes import count, mapping, mappings, text
 
 _THOUGHTS = ("reasoning_content", "reasoning")  # DeepSeek, vLLM, llama.cpp; OpenRouter, Groq, newer vLLM
@@ -41,7 +41,7 @@ class ChatReader:
         """An answer that was not streamed."""
         _raise_error(data)
         if not data.get("choices"):
-            raise Refusal(502, '{"error": "the answer has no choices"}')
+            raise Refusal(NO_STATUS, '{"error": "the answer has no choices"}')
         self.chunk(data)
         self.done = True
 
@@ -49,7 +49,7 @@ class ChatReader:
         self._take(mapping(choice.get("delta") or choice.get("message")))
         if finish := text(choice.get("finish_reason")):
             if finish in _BROKEN:
-                raise Refusal(502, '{"error": "the server gave up in the middle of the answer"}')
+                raise Refusal(NO_STATUS, '{"error": "the server gave up in the middle of the answer"}')
             self._finish, self.done = finish, True
 
     def _take(self, delta: Mapping[str, Any]) -> None:
@@ -145,7 +145,7 @@ def _raise_error(data: Mapping[str, Any]) -> None:
     error = data.get("error")
     if error:
         code = mapping(error).get("code")
-        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        status = code if isinstance(code, int) and 400 <= code < 600 else NO_STATUS
         raise Refusal(status, protocol.encode_body({"error": error}).decode())
 
 

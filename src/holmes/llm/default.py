@@ -105,7 +105,8 @@ class DefaultLLM:
     def _make(self) -> LLM:
         entry, provider = self.entry, self.entry.provider
         limits = {"window": self.window, "max_output": self.max_output}
-        if provider.wire == "litellm":
+        keyless_azure = provider.name == "azure" and not (entry.api_key or provider.key(self._env))
+        if provider.wire == "litellm" or keyless_azure:  # without a key Azure means Azure AD
             from holmes.llm.litellm_provider import LiteLLMProvider
 
             return LiteLLMProvider(entry, window=self.window, max_output=self.max_output)

@@ -19,7 +19,7 @@ from holmes.llm import protocol
 from holmes.llm.base import Dialect, OnDelta, Request
 from holmes.llm.chat_answer import ChatReader
 from holmes.llm.openai_compatible import request_body
-from holmes.llm.refusals import Endpoint, Refusal, model_error
+from holmes.llm.refusals import NO_STATUS, Endpoint, Refusal, model_error
 
 if TYPE_CHECKING:
     from holmes.llm.models import ModelEntry
@@ -48,6 +48,7 @@ class LiteLLMProvider:
         self.dialect: Dialect = "bedrock" if entry.model.startswith("bedrock") else "openai"
         self._entry = entry
         self._load = load or load_litellm
+        self._key_name = next(iter(entry.provider.key_names), "")
         place = f"{entry.provider.name} (through LiteLLM)"
         self._endpoint = Endpoint("", entry.model, place, f"the credentials of {entry.provider.name}", entry.api_key)
 
@@ -75,7 +76,8 @@ class LiteLLMProvider:
             return self._load()
         except ImportError as error:
             message = f"{self._entry.model} needs LiteLLM, which cannot be imported ({error})"
-            raise ModelRefused(message, remedy="pip install 'holmes-sre[litellm]'") from error
+            other = f", or set {self._key_name}" if self._key_name else ""
+            raise ModelRefused(message, remedy=f"pip install 'holmes-sre[litellm]'{other}") from error
 
     async def _converse(self, litellm: Any, request: Request, reader: ChatReader, end: float) -> None:
         errors = (*litellm.exceptions.LITELLM_EXCEPTION_TYPES, *_WITHOUT_STATUS)
@@ -112,7 +114,7 @@ class LiteLLMProvider:
         }
         words = str(getattr(error, "message", "") or error)
         if not isinstance(status, int):
-            status, words = 502, f"{type(error).__name__}: {words}"
+            status, words = NO_STATUS, f"{type(error).__name__}: {words}"
         return Refusal(status, words, headers)
 
 

@@ -15,7 +15,7 @@ from holmes.llm.amendments import Amendments, ask_amending
 from holmes.llm.base import Dialect, OnDelta, Request
 from holmes.llm.exchange import Exchange
 from holmes.llm.openai_compatible import endpoint, headers
-from holmes.llm.refusals import Refusal
+from holmes.llm.refusals import NO_STATUS, Refusal
 from holmes.llm.shapes import count, mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _usage(raw: Mapping[str, Any]) -> Usage:
 def _refusal(data: Mapping[str, Any]) -> Refusal:
     error = mapping(mapping(data.get("response")).get("error") or data.get("error") or data)
     if not error.get("message"):
-        return Refusal(502, '{"error": "the answer has no output"}')
+        return Refusal(NO_STATUS, '{"error": "the answer has no output"}')
     code = str(error.get("code") or "")
-    status = 429 if "rate_limit" in code else 400 if "invalid" in code or "context" in code else 502
+    status = 429 if "rate_limit" in code else 400 if "invalid" in code or "context" in code else NO_STATUS
     return Refusal(status, protocol.encode_body({"error": error}).decode())

@@ -15,6 +15,7 @@ from typing import Any
 
 from holmes.core.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable, RateLimited
 
+NO_STATUS = 0  # the answer itself is the refusal: no choices, an error event in a stream, a driver's exception
 _SHOWN = 300  # characters of a provider's own words
 _MIN_ROOM = 256  # an answer shorter than this (tokens) is not worth a retry
 
@@ -133,6 +134,8 @@ def model_error(refusal: Refusal, endpoint: Endpoint) -> ModelError:
     if status == 404:
         remedy = "check the model's name (--model) and the base URL (--api-base)"
         return ModelRefused(f"no model {endpoint.model} there (404){said}", remedy=remedy, where=where)
+    if status == NO_STATUS:
+        return ModelUnavailable(f"{endpoint.model} gave no usable answer{said}", where=where)
     if 300 <= status < 400:
         target = refusal.headers.get("location", "")
         message = f"answered with a redirect{f' to {target}' if target else ''} ({status})"
