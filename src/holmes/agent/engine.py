@@ -17,13 +17,14 @@ from holmes.agent.engine_tools import engine_toolset
 from holmes.agent.evidence import Evidence
 from holmes.agent.history import Facts, message_data, usage_data
 from holmes.agent.loop import Answer, ToolCallingLLM
+from holmes.agent.opening import Found, Opening, nothing
 from holmes.agent.prompt import PromptInputs, system_prompt, user_message
 from holmes.agent.reporting import build_report
 from holmes.agent.run import EventLog, Run
 from holmes.agent.safeguards import DuplicateGuard, Limits
 from holmes.core.errors import HolmesError, UsageError
-from holmes.core.events import AnswerEnd, ErrorEvent, Event, Record, ToolCallingResult
-from holmes.core.messages import ImagePart, Message
+from holmes.core.events import AnswerEnd, ErrorEvent, Event, Record, StartToolCalling, ToolCallingResult
+from holmes.core.messages import ImagePart, Message, ToolCall
 from holmes.core.principal import Principal
 from holmes.core.results import StructuredToolResult
 from holmes.llm.base import LLM, ToolSchema
@@ -72,6 +73,7 @@ class Parts:
     refresh_toolsets: bool = False
     source: Source | None = None  # replay stands in for the tools here
     tap: Tap | None = None  # recording listens here
+    opening: Opening = nothing
     gate: Callable[[Mode, Asker | None], ApprovalGate] = ApprovalGate
     new_id: Callable[[], str] = field(default=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
@@ -98,6 +100,7 @@ class _Conversation:
     evidence: Evidence
     messages: list[Message] = field(default_factory=list)
     busy: bool = False
+    turns: int = 0
 
 
 class Engine:
@@ -137,7 +140,8 @@ class Engine:
             raise UsageError(f"run {conversation.id} is still at work", remedy="wait for it, or cancel it")
         conversation.busy = True
         self.parts.journal.start_run(conversation.id, question, model=self.parts.llm.name)
-        run = Run(conversation.id, question, conversation.log)
+        conversation.turns += 1
+        run = Run(conversation.id, question, conversation.log, conversation.turns)
         task = asyncio.create_task(self._drive(run, conversation, options))
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._settle(done, run, conversation))
@@ -191,7 +195,9 @@ class Engine:
         try:
             await self.ready()
             cluster = await self.parts.cluster()
-            messages = self._messages(run, conversation, options, cluster)
+            namespace = options.namespace or self.parts.world.namespace
+            found = await self.parts.opening(run.question, namespace)
+            messages = self._messages(run, conversation, options, cluster, found)
             loop = self._loop(run, conversation, gate, options)
             answer = await loop.answer(messages, run.question)
             report = self._report(run, answer, loop, conversation, gate, cluster, started)
@@ -242,28 +248,50 @@ class Engine:
         run.cancelled = run.cancelled or "cancelled"
         return HolmesError(f"the investigation was stopped: {run.cancelled}")
 
-    def _messages(self, run: Run, conversation: _Conversation, options: RunOptions, cluster: str) -> list[Message]:
+    def _messages(
+        self, run: Run, conversation: _Conversation, options: RunOptions, cluster: str, found: Sequence[Found]
+    ) -> list[Message]:
+        """The conversation so far and the new question, with what comes along with it."""
         messages = conversation.messages
         if not messages:
             system = Message("system", system_prompt(self._inputs()))
             run.log.emit(Record("message", message_data(system)))
             messages = [system]
-        files = [self._attach(name, content, conversation) for name, content in options.files]
-        namespace = options.namespace or self.parts.world.namespace
-        text = user_message(run.question, self.parts.clock(), cluster, namespace, files, on=self.parts.prompt.switches)
-        question = Message("user", text, tuple(ImagePart(url) for url in options.images))
+        delivery = Delivery(conversation.id, self.parts.masker, self.parts.shown)
+        files = [self._attach(name, content, conversation, delivery) for name, content in options.files]
+        evidence = [self._tell(each, number, run, conversation, delivery) for number, each in enumerate(found, 1)]
+        text = user_message(
+            run.question,
+            self.parts.clock(),
+            cluster,
+            options.namespace or self.parts.world.namespace,
+            files,
+            "\n".join(evidence),
+            on=self.parts.prompt.switches,
+        )
+        images = tuple(ImagePart(url) for url in options.images)
+        question = Message("user", text, images, evidence=tuple(each.result for each in found))
         run.log.emit(Record("message", message_data(question)))
         return [*messages, question]
 
-    def _attach(self, name: str, content: bytes, conversation: _Conversation) -> tuple[str, str]:
+    def _attach(self, name: str, content: bytes, conversation: _Conversation, delivery: Delivery) -> tuple[str, str]:
         """Store an attached file as a result: it can be cited and read on like any other."""
-        reference = conversation.results.next_reference()
-        sink = conversation.results.sink(reference)
+        sink = conversation.results.sink(conversation.results.next_reference())
         sink.write(content)
         result = StructuredToolResult.success(invocation=f"attached: {name}")
-        Delivery(conversation.id, self.parts.masker, self.parts.shown).deliver(result, sink)
+        delivery.deliver(result, sink)
         conversation.evidence.add("attached file", result)
-        return f"{reference} {self.parts.masker.mask(name)}", result.text
+        return f"{result.reference} {self.parts.masker.mask(name)}", result.text
+
+    def _tell(self, found: Found, number: int, run: Run, conversation: _Conversation, delivery: Delivery) -> str:
+        """Store a piece of opening evidence and show it as the call that it could have been."""
+        delivery.deliver(found.result, conversation.results.sink(conversation.results.next_reference()))
+        call = ToolCall(f"opening-{run.turn}-{number}", found.tool, dict(found.args))
+        found.result.params = dict(found.args)
+        conversation.evidence.add(found.tool, found.result)
+        run.log.emit(StartToolCalling(call.id, call.name, dict(found.args), found.result.reference))
+        run.log.emit(delivery.event(call, found.result, "opening evidence"))
+        return delivery.message(call, found.result).content
 
     def _inputs(self) -> PromptInputs:
         loaded = self.parts.manager.loaded

@@ -122,9 +122,9 @@ class Evidence:
 
     def _references(self, passage: str) -> tuple[str, ...]:
         """What a passage cites: everything in brackets, and bare references that exist."""
-        bracketed = [ref for group in _CITATION.findall(passage) for ref in _REFERENCE.findall(group.upper())]
-        bare = [ref for ref in _REFERENCE.findall(passage) if ref in self.calls]
-        return tuple(dict.fromkeys([*bracketed, *bare]))
+        bracketed = {ref for group in _CITATION.findall(passage) for ref in _REFERENCE.findall(group.upper())}
+        meant = bracketed.union(ref for ref in _REFERENCE.findall(passage) if ref in self.calls)
+        return tuple(dict.fromkeys(ref for ref in _REFERENCE.findall(passage.upper()) if ref in meant))
 
     def _quotes(self, passage: str, references: Sequence[str], asked: str) -> Iterator[Quote]:
         others = [reference for reference in self.calls if reference not in references]

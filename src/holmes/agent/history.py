@@ -63,12 +63,14 @@ def flatten(messages: Sequence[Message]) -> list[Message]:
     flat: list[Message] = []
     for message in messages:
         if message.role == "tool":
-            message = Message("user", message.content)
+            message = Message("user", message.content, message.images)
         elif message.tool_calls:
             calls = ", ".join(call.name for call in message.tool_calls)
             message = Message("assistant", "\n".join(filter(None, (message.content, f"(called {calls})"))))
         if flat and flat[-1].role == message.role == "user":
-            message = Message("user", f"{flat.pop().content}\n\n{message.content}")
+            before = flat.pop()
+            content = f"{before.content}\n\n{message.content}"
+            message = Message("user", content, before.images + message.images)
         flat.append(message)
     return flat
 

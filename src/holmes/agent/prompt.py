@@ -6,13 +6,15 @@ changes (time, cluster, attached files, opening evidence) goes into the user's m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from holmes.core.errors import UsageError
+from holmes.core.text import one_line
 
 if TYPE_CHECKING:
     import jinja2
@@ -41,27 +43,24 @@ class PromptInputs:
     switches: Mapping[str, bool] = field(default_factory=dict)  # component -> on; absent means on
 
 
-def switches(enabled: str, configured: Mapping[str, bool]) -> dict[str, bool]:
-    """Which components are on: ENABLED_PROMPTS (a comma list, or "none") beats the configuration.
+def components(config_enabled: Callable[[str], bool], named: Iterable[str] = ()) -> dict[str, bool]:
+    """Which components are on, as the configuration has it (``Config.prompt_enabled``).
 
-    UsageError names an unknown component and the known ones.
+    ``named`` are the names that it uses (``Config.prompts``). UsageError lists those that are not known, and the known.
     """
-    names = [name.strip() for name in enabled.split(",") if name.strip()]
-    unknown = [name for name in (*names, *configured) if name not in COMPONENTS and name != "none"]
+    unknown = [name for name in named if name not in (*COMPONENTS, "*")]
     if unknown:
         raise UsageError(
             f"there is no prompt component {', '.join(unknown)}", remedy=f"known ones: {', '.join(COMPONENTS)}"
         )
-    if not names:
-        return dict(configured)
-    return {component: component in names for component in COMPONENTS}
+    return {name: config_enabled(name) for name in COMPONENTS}
 
 
 def system_prompt(inputs: PromptInputs) -> str:
     """The system prompt."""
     values: dict[str, Any] = {
         "instructions": [(name, text.strip()) for name, text in inputs.instructions if text.strip()],
-        "failed": inputs.failed,
+        "failed": [(name, one_line(reason, 200)) for name, reason in inputs.failed],
         "skills": inputs.skills,
         "additions": inputs.additions,
     }
@@ -80,7 +79,7 @@ def user_message(
 ) -> str:
     """The question with what changes from turn to turn: attached files, opening evidence, time and cluster."""
     values: dict[str, Any] = {
-        "files": files,
+        "files": [(name, text.rstrip(), _marker(text)) for name, text in files],
         "now": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "cluster": cluster,
         "namespace": namespace,
@@ -88,6 +87,11 @@ def user_message(
     rendered = {name: _render(name, values) for name in USER_COMPONENTS if (on or {}).get(name, True)}
     parts = (rendered.get("files", ""), question, evidence, rendered.get("time_and_cluster", ""))
     return "\n\n".join(part for part in parts if part)
+
+
+def _marker(text: str) -> str:
+    """What no text can hold of itself, so that it cannot forge its own end."""
+    return hashlib.blake2s(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def _render(name: str, values: Mapping[str, Any]) -> str:

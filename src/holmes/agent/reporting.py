@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 from holmes.agent.approval import Refusal
 from holmes.agent.evidence import Check, Evidence
 from holmes.agent.loop import Answer
+from holmes.agent.sections import Name, code_span, is_command, read_lines
 from holmes.core.language import Language, language_of, phrase
 from holmes.core.report import Confidence, EvidenceItem, NumberCheck, QuoteCheck, RefusedCall, Report
-from holmes.core.results import StructuredToolResult
 from holmes.core.text import one_line
 
 if TYPE_CHECKING:
     from holmes.agent.history import Facts
 
-_HEADING = re.compile(r"^\s{0,3}(?:#{1,4}\s+(.+?)|\*\*([^*]+?)\*\*):?\s*:?\s*$")
-_SECTIONS = {
-    "root_cause": re.compile(r"root cause|cause|根因|根本原因|原因", re.I),
-    "evidence": re.compile(r"evidence|证据", re.I),
-    "ruled_out": re.compile(r"ruled out|excluded|排除", re.I),
-    "remediation": re.compile(r"next steps|remediation|fix|recommend|下一步|后续|建议|处理|修复", re.I),
-}
-_CONFIDENCE = re.compile(r"(?:confidence|置信度|可信度|信心)\W{0,6}(high|medium|low|高|中|低)", re.I)
-_LEVELS: dict[str, Confidence] = {"高": "high", "中": "medium", "低": "low"}
-_FENCED = re.compile(r"```[a-z]*\n(.*?)```", re.S)
-_INLINE_COMMAND = re.compile(r"`((?:kubectl|helm|oc|docker|systemctl|git|curl|psql|mysql|aws|gcloud|az) [^`\n]+)`")
+_CONFIDENCE = re.compile(
+    r"[(*_]*(?:confidence|置信度|可信度|信心)(?: level| is)?[^\w\n]{0,8}[为是]?[较很]?"
+    r"(?P<after>high|medium|low|高|中|低)等?[)*_.。]*|[(*_]*\b(?P<before>high|medium|low) confidence[)*_.]*",
+    re.I,
+)
+_LEVELS: dict[str, Confidence] = {
+    "high": "high", "medium": "medium", "low": "low", "高": "high", "中": "medium", "低": "low",
+}  # fmt: skip
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
+_FENCED = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*```", re.S | re.M)
+_SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh"))
+_INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _SHOWN = 400  # characters of each result in a report that has no words of the model
 
 
@@ -41,13 +42,11 @@ def build_report(
     started: datetime,
     finished: datetime,
 ) -> Report:
-    """The report of a turn. Headings are found in English and Chinese; the program's own words follow the question."""
+    """The report of a turn; the program's own words are in the language of the question."""
     language = language_of(question)
     text = answer.text.strip() or _found_so_far(answer, evidence, language)
     sections = split_sections(answer.text)
     cause = sections.get("root_cause", "")
-    level = _CONFIDENCE.search(cause) or _CONFIDENCE.search(answer.text)
-    word = level.group(1).lower() if level else ""
     return Report(
         question=question,
         status=answer.status,
@@ -57,8 +56,8 @@ def build_report(
         started=started,
         finished=finished,
         cut_short_by=answer.why,
-        root_cause=cause,
-        confidence=_LEVELS.get(word) or (word if word in ("high", "medium", "low") else ""),  # type: ignore[arg-type]
+        root_cause=_CONFIDENCE.sub("", cause).strip(),
+        confidence=_confidence(cause) or _confidence(answer.text),
         evidence=tuple(_item(reference, evidence, answer.check) for reference in evidence.calls),
         missing_references=answer.check.missing,
         number_checks=tuple(NumberCheck(number.text, number.mark) for number in answer.check.numbers),
@@ -74,19 +73,17 @@ def build_report(
     )
 
 
-def split_sections(answer: str) -> dict[str, str]:
-    """The parts of an answer by what their headings mean; unknown headings end a part."""
-    sections: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in answer.splitlines():
-        heading = _HEADING.match(line)
-        if heading is None:
-            current.append(line)
-            continue
-        title = heading.group(1) or heading.group(2)
-        name = next((name for name, words in _SECTIONS.items() if words.search(title)), "")
-        current = sections.setdefault(name, []) if name else []
+def split_sections(answer: str) -> dict[Name, str]:
+    """The parts of an answer by what their headings mean."""
+    sections: dict[Name, list[str]] = {}
+    for line in read_lines(answer):
+        sections.setdefault(line.section, []).append(line.text)
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
+
+
+def _confidence(text: str) -> Confidence:
+    match = _CONFIDENCE.search(text)
+    return _LEVELS[(match["after"] or match["before"]).lower()] if match else ""
 
 
 def _item(reference: str, evidence: Evidence, check: Check) -> EvidenceItem:
@@ -120,7 +117,7 @@ def _gaps(evidence: Evidence) -> list[str]:
 
 def _notes(answer: Answer, language: Language, *, have_results: bool) -> list[str]:
     check = answer.check
-    notes = [phrase("false_quote", language, quote=f"`{quote}`") for quote in check.false_quotes]
+    notes = [phrase("false_quote", language, quote=code_span(quote)) for quote in check.false_quotes]
     notes += [phrase("missing_reference", language, reference=reference) for reference in check.missing]
     notes += [phrase("failed_reference", language, reference=reference) for reference in check.failed]
     if answer.text and have_results and not check.cited:
@@ -141,19 +138,29 @@ def _found_so_far(answer: Answer, evidence: Evidence, language: Language) -> str
     lines = [lead, "", f"## {phrase('found_so_far', language)}"]
     for reference, result in evidence.calls.items():
         what = result.invocation or evidence.tools.get(reference, "")
-        lines.append(f"- [{reference}] `{what}`: {_short(result)}")
+        lines.append(f"- [{reference}] {code_span(what)}: {code_span(one_line(result.error or result.text, _SHOWN))}")
     return "\n".join(lines)
 
 
-def _short(result: StructuredToolResult) -> str:
-    return one_line(result.error or result.text, _SHOWN)
-
-
 def _bullets(text: str) -> list[str]:
-    return [line.strip().lstrip("-*• ").strip() for line in text.splitlines() if line.strip().lstrip("-*• ").strip()]
+    """The items of a list; a line without a mark goes on with the item before it."""
+    items: list[str] = []
+    for line in filter(str.strip, text.splitlines()):
+        mark = _BULLET.match(line)
+        if mark or not items:
+            items.append(line[mark.end() :].strip() if mark else line.strip())
+        else:
+            items[-1] += f" {line.strip()}"
+    return items
 
 
 def _commands(text: str) -> list[str]:
-    fenced = [line.strip() for block in _FENCED.findall(text) for line in block.splitlines()]
-    inline = _INLINE_COMMAND.findall(_FENCED.sub("", text))
-    return [line.removeprefix("$ ") for line in (*fenced, *inline) if line and not line.startswith("#")]
+    """What can be copied into a shell: the lines of its code blocks, and commands in the text."""
+    commands: list[str] = []
+    for language, block in _FENCED.findall(text):
+        lines = [line.strip().removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines()]
+        lines = [" ".join(line.split()) for line in lines if line and not line.startswith("#")]
+        if language.lower() in _SHELLS and (language or any(map(is_command, lines))):
+            commands += [block.strip()] if "<<" in block else lines
+    inline = [code.strip().removeprefix("$ ") for code in _INLINE.findall(_FENCED.sub("", text))]
+    return list(dict.fromkeys([*commands, *filter(is_command, inline)]))

@@ -104,6 +104,7 @@ class Run:
     id: str
     question: str
     log: EventLog
+    turn: int = 1  # of the conversation
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
     _report: Report | None = None
     _error: BaseException | None = None

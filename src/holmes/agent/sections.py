@@ -12,8 +12,8 @@ Name = Literal["root_cause", "evidence", "ruled_out", "remediation", ""]
 # In this order: "ruled out causes" is not the cause. English and Chinese, and what is short in a few more languages.
 _TITLES: dict[Name, str] = {
     "ruled_out": r"ruled out|excluded|rejected|排除|descartad\w+|ausgeschlossen|écarté\w*|除外",
-    "remediation": r"next steps?|remediation|mitigation|fix(?:es)?|recommend\w+|solution|actions?|下一步|后续|建议|处理|修复"
-    r"|解决|próximos pasos|solución|nächste schritte|behebung|prochaines étapes|次のステップ|対処\w*|対策",
+    "remediation": r"next steps?|remediation|mitigation|fix(?:es)?|recommend\w+|solution|actions?|下一步|后续|建议|处理"
+    r"|修复|解决|próximos pasos|solución|nächste schritte|behebung|prochaines étapes|次のステップ|対処\w*|対策",
     "evidence": r"evidence|证据|依据|evidencias?|belege|nachweise|preuves?|証拠|根拠",
     "root_cause": r"(?:root |likely |probable )*causes?|根本原因|根因|原因|causa(?: raíz| raiz)?|ursache|cause racine",
 }
@@ -66,6 +66,13 @@ def read_lines(answer: str) -> Iterator[Line]:
 def is_command(text: str) -> bool:
     """Whether a text is a command line to copy, not a quote."""
     return _COMMAND.match(text) is not None
+
+
+def code_span(text: str) -> str:
+    """Markdown that shows a text as code, whatever it holds, on one line."""
+    line = " ".join(text.split())
+    ticks = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{ticks} {line} {ticks}" if "`" in line else f"`{line}`" if line else ""
 
 
 def _heading(line: str, level: int) -> tuple[int, Name, str]:

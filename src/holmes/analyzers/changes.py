@@ -29,7 +29,7 @@ _SHOWN = 3
 
 
 def with_changes(facts: Facts, finding: Finding) -> Finding:
-    """The finding with an evidence line of what its Deployment's last revision changed, when its pods are of that one."""
+    """The finding with a line of what its Deployment's last revision changed, when its pods are of that revision."""
     if finding.object.kind != "Deployment" or finding.severity == "info":
         return finding
     revisions = _revisions(facts, finding.object)

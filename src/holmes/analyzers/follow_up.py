@@ -1,4 +1,4 @@
-"""What the first facts make worth reading: claims, classes, references, quotas, nodes, logs, and Services that are called."""
+"""What the first facts make worth reading: claims, references, quotas, nodes, logs, and Services that are called."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ CALLED = 4  # Services followed in one round
 ROUNDS = 3  # from caller to called
 
 
-async def follow_up(reader: Reader) -> set[ObjectRef]:
+async def follow_up(reader: Reader, logs: bool = True) -> set[ObjectRef]:
     """Read on; gives the objects that were opened because somebody calls them."""
     await reader.together(_second_look(reader))
     await reader.together(_third_look(reader.facts, reader))
     opened: set[ObjectRef] = set()
+    if not logs:
+        return opened
     read: set[LogNeed] = set()
     for _ in range(ROUNDS):
         await _read_logs(reader, read)

@@ -81,10 +81,12 @@ async def gather_object(cluster: Cluster, about: ObjectRef, deadline: float) -> 
     with anyio.move_on_after(deadline - time.monotonic()) as scope:
         found = await reader.get(about)
         if isinstance(found, Gap):
+            if found.reason == "not_found" and about.kind in PLURALS:
+                await reader.names(about.kind, about.namespace)
             reader.add_gap(found)
             return reader.facts, near
         await _open(reader, found, near)
-        near |= await follow_up(reader)
+        near |= await follow_up(reader, logs=about.kind != "Node")
     _note_cut(reader, scope)
     return reader.facts, near
 

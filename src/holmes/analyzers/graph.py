@@ -36,7 +36,7 @@ _FOLLOWS: dict[str, Mapping[Edge, tuple[str, ...]]] = {
     "hpa-no-metrics": {"workload": _ANY},
     "pdb-blocks": {"workload": _ANY},
     "webhook-unreachable": {"service": _ANY},
-    "upstream-unreachable": {"service": _ANY},
+    "upstream-unreachable": {"service": _ANY, "node": ("node-not-ready", "node-pressure")},
     "upstream-errors": {"service": _ANY},
     "evicted": {"node": ("node-pressure",)},
     "stuck-terminating": {"node": ("node-not-ready",)},

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 _ERROR = re.compile(
     r"\b(fatal|panic|critical|emerg|error|err|exception|failed|failure|cannot|can't|could not|unable to|denied|refused|"
-    r"not found|no such|not set|missing|invalid|required|timed? ?out|unreachable|abort(ed)?|segmentation fault|killed)\b",
+    r"not found|no such|not set|missing|invalid|required|timed? ?out|unreachable|abort(ed)?|segmentation fault|"
+    r"killed)\b",
     re.IGNORECASE,
 )
+_KLOG = re.compile(r"[IWEF]\d{4} \d\d:\d\d:")
 _LOUD = re.compile(r"\b(fatal|panic|critical|emerg)\b", re.IGNORECASE)
 _PANIC = re.compile(r"^(?:\S+ )?(panic: .+|fatal error: .+|thread '.*' panicked at .+)")
 _GO_FRAME = re.compile(r"^\s+(/\S+\.go:\d+|\S+\.go:\d+)")
@@ -52,6 +54,8 @@ def is_error(line: str) -> bool:
         level = _json_level(line)
         if level:
             return level in ("error", "err", "fatal", "panic", "critical", "alert", "emergency", "emerg", "severe")
+    if _KLOG.match(line):
+        return line[0] in "EF"
     head = line[:80].upper()
     if " INFO " in head or " DEBUG " in head or "LEVEL=INFO" in head:
         return False

@@ -125,7 +125,7 @@ class Reader:
     async def names(self, kind: str, namespace: str) -> None:
         """Add the names of all objects of a kind, without anything else of them."""
         async with self._limiter:
-            table = await self.cluster.table(PLURALS[kind], namespace)
+            table = await self.cluster.table(PLURALS[kind], namespace or None)
         if not isinstance(table, Gap):
             known = [{"metadata": {"name": name, "namespace": place}} for place, name in table.names]
             new = [item for item in known if not self.facts.get(kind, namespace, item["metadata"]["name"])]

@@ -51,7 +51,7 @@ BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Analyzer:
-    """A loaded analyzer; ``text`` is its module's docstring, ``kinds`` what it needs, ``logs`` whether it reads logs."""
+    """A loaded analyzer; ``text`` is its module's docstring, ``kinds`` what it needs, ``logs`` if it reads logs."""
 
     name: str
     analyze: Analyze

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from holmes.analyzers.graph import Cause
-from holmes.analyzers.run import ScanResult
+from holmes.analyzers.scan_result import ScanResult
 from holmes.analyzers.words import count, cut, listed
 from holmes.core.findings import Finding
 from holmes.kube.cluster import Gap
@@ -24,9 +25,8 @@ def to_text(result: ScanResult, budget_tokens: int = 600) -> str:
     infos = [cause for cause in result.causes if cause.severity == "info"]
     shown = list(result.faults)
     for index, cause in enumerate(shown, 1):
-        block = next(
-            (block for block in _sizes(index, cause) if _size(block) <= left - _reserve(len(shown) - index)), None
-        )
+        share = 2 * left // (len(shown) - index + 1)
+        block = next((block for block in _sizes(index, cause) if _size(block) <= min(left, share)), None)
         if block is None:
             lines.append(f"… and {count(len(shown) - index + 1, 'more fault')}: {_rest(shown[index - 1 :])}")
             break
@@ -41,17 +41,19 @@ def to_text(result: ScanResult, budget_tokens: int = 600) -> str:
     return "\n".join([*lines, *tail])
 
 
+def to_data(result: ScanResult) -> dict[str, Any]:
+    """The result as JSON types (``holmes.scan/v1``)."""
+    return result.as_data()
+
+
 def _size(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
 
 
-def _reserve(others: int) -> int:
-    """Room kept for one line of each of the next causes."""
-    return 110 * min(others, 5)
-
-
 def _head(result: ScanResult) -> str:
     place = f"{result.scope} (cluster {result.cluster})" if result.cluster else result.scope
+    if result.missing:
+        return f"{place}: does not exist."
     if result.blind:
         return f"{place}: could not be looked at."
     if not result.faults:
@@ -72,6 +74,7 @@ def _sizes(index: int, cause: Cause) -> list[list[str]]:
         [*why, *(f"   - {cut(line, 180)}" for line in finding.evidence[:3]), *symptoms, *remedy],
         [*why, *(f"   - {cut(line, 140)}" for line in finding.evidence[:1])],
         [cut(why[0], 240)],
+        [cut(f"{title}: {finding.explanation}", 150)],
         [f"{title}: {finding.object}"],
     ]
 
@@ -100,6 +103,7 @@ def _gaps(gaps: Sequence[Gap]) -> str:
     """What was not looked at, by reason: it is not known to be well."""
     by_reason: dict[str, list[str]] = {}
     for gap in gaps:
-        by_reason.setdefault(gap.reason if gap.reason != "error" else cut(gap.message, 80), []).append(gap.what)
+        reason = cut(gap.message, 80) if gap.reason in ("error", "unsupported") else gap.reason.replace("_", " ")
+        by_reason.setdefault(reason, []).append(gap.what)
     parts = [f"{listed(list(dict.fromkeys(what)), 5)} ({reason})" for reason, what in by_reason.items()]
     return f"not looked at: {'; '.join(parts)}" if parts else ""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import anyio.to_thread
 
@@ -15,59 +13,17 @@ from holmes.analyzers.gather import gather_object, gather_scan
 from holmes.analyzers.graph import Cause, causes_of
 from holmes.analyzers.health import state_of
 from holmes.analyzers.registry import Analyzer, load_all
+from holmes.analyzers.render import to_data, to_text
+from holmes.analyzers.scan_result import ScanResult
 from holmes.core.findings import Finding, ObjectRef
 from holmes.kube.cluster import Cluster, Gap
 
-SCHEMA = "holmes.scan/v1"
-_COUNTED = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Service", "Ingress", "Node")
-_COUNTED += ("PersistentVolumeClaim", "HorizontalPodAutoscaler")
+__all__ = ["ScanResult", "analyze", "inspect", "scan", "to_data", "to_text"]
 
-
-@dataclass(frozen=True)
-class ScanResult:
-    """What the analyzers say.
-
-    ``causes`` come with their symptoms, the worst first. ``looked_at`` and ``healthy`` count objects by kind: all, and
-    those that no fault names. ``state`` is what an inspected object is like. ``gaps`` are what could not be looked at.
-    """
-
-    scope: str
-    cluster: str
-    now: datetime
-    causes: tuple[Cause, ...] = ()
-    looked_at: Mapping[str, int] = field(default_factory=dict)
-    healthy: Mapping[str, int] = field(default_factory=dict)
-    gaps: tuple[Gap, ...] = ()
-    state: tuple[str, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings that nothing else explains."""
-        return tuple(cause.finding for cause in self.causes)
-
-    @property
-    def faults(self) -> tuple[Cause, ...]:
-        """Causes that are more than information."""
-        return tuple(cause for cause in self.causes if cause.severity != "info")
-
-    @property
-    def blind(self) -> bool:
-        """Nothing could be looked at."""
-        return bool(self.gaps) and not sum(self.looked_at.values())
-
-    def as_data(self) -> dict[str, Any]:
-        """JSON types, for results and reports."""
-        return {
-            "schema": SCHEMA,
-            "scope": self.scope,
-            "cluster": self.cluster,
-            "now": self.now.isoformat(),
-            "causes": [cause.as_data() for cause in self.causes],
-            "looked_at": dict(self.looked_at),
-            "healthy": dict(self.healthy),
-            "state": list(self.state),
-            "gaps": [{"what": gap.what, "reason": gap.reason, "message": gap.message} for gap in self.gaps],
-        }
+_COUNTED = (
+    "Pod Deployment StatefulSet DaemonSet Job CronJob Service Ingress PersistentVolumeClaim HorizontalPodAutoscaler "
+    "Node"
+).split()
 
 
 async def scan(
@@ -97,12 +53,20 @@ async def inspect(
     found = None if isinstance(kinds, Gap) else kinds.find(kind)
     if found and found.kind == "Namespace":
         return await scan(cluster, name, deadline, used)
+    if found is None and not isinstance(kinds, Gap):
+        near = kinds.near(kind)
+        hint = f"; near: {', '.join(near)}" if near else ""
+        gap = Gap(f"{kind} {name}", "unsupported", f'the cluster has no resource type "{kind}"{hint}')
+        return ScanResult(f"{kind} {name}", cluster.name, cluster.now, gaps=(gap,))
     place = "" if found and not found.namespaced else namespace or cluster.namespace
     about = ObjectRef(found.kind if found else kind, name, place)
     facts, near = await gather_object(cluster, about, deadline)
     causes = await anyio.to_thread.run_sync(lambda: _nearby(analyze(facts, used), about, near))
     result = _result(facts, cluster, str(about), causes)
-    return replace(result, state=tuple(state_of(facts, about)))
+    state = tuple(state_of(facts, about))
+    if facts.is_missing(about.kind, about.namespace, about.name):
+        return replace(result, state=state, looked_at={}, healthy={}, missing=True)
+    return replace(result, state=state)
 
 
 def analyze(facts: Facts, analyzers: Iterable[Analyzer]) -> list[Cause]:

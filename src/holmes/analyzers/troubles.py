@@ -215,7 +215,7 @@ def find_troubles(facts: Facts) -> list[Trouble]:
 
 
 def is_settled(facts: Facts, pod: Object) -> bool:
-    """Whether a failed pod no longer matters: its Job or a later Job of the CronJob succeeded, or a new pod stands in."""
+    """Whether a failed pod no longer matters: its Job or a later one of the CronJob succeeded, or it was replaced."""
     above = owner(pod)
     if above is None:
         return False

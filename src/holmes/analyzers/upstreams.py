@@ -43,7 +43,7 @@ _TARGETS = (
     re.compile(rf"\bhost=['\"]?{_NAME}['\"]?,? port=(?P<port>\d+)"),
     re.compile(rf"(?:ENOTFOUND|EAI_AGAIN|UnknownHostException:|resolve host:|bad address) ['\"]?{_NAME}"),
     re.compile(rf"host name \"{_NAME}\""),
-    re.compile(rf"(?:dial (?:tcp|udp)|ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|connect(?:ion)? to|connecting to) {_NAME}:(?P<port>\d+)"),
+    re.compile(rf"(?:dial (?:tcp|udp)|E[A-Z]{{6,12}}|connect(?:ion|ing)? to) {_NAME}:(?P<port>\d+)"),
     re.compile(rf"\b{_NAME}:(?P<port>\d{{2,5}})\b"),
 )  # fmt: skip
 _LOCAL = ("localhost", "127.0.0.1", "0.0.0.0", "::1")
@@ -54,11 +54,21 @@ _QUICK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom a line speaks of. ``service`` is set when the name or address is one of the cluster."""
+    """Whom a line speaks of. ``object`` is the Service or Node that the name or address stands for, if any."""
 
     host: str
     port: str = ""
-    service: ObjectRef | None = None
+    object: ObjectRef | None = None
+
+    @property
+    def service(self) -> ObjectRef | None:
+        """The Service, whether it exists or not; None when it is something else."""
+        return self.object if self.object and self.object.kind == "Service" else None
+
+    @property
+    def key(self) -> str:
+        """The same for all names of one target."""
+        return str(self.object or self.host)
 
 
 @dataclass(slots=True)
@@ -91,7 +101,7 @@ def failed_calls(facts: Facts, namespace: str, lines: Sequence[str]) -> list[Cal
         target = target_of(facts, namespace, line, urls_only=failure == "status") if failure else None
         if failure is None or target is None:
             continue
-        calls = found.setdefault(str(target.service or target.host), Calls(target))
+        calls = found.setdefault(target.key, Calls(target))
         calls.failures[failure] = calls.failures.get(failure, 0) + 1
         calls.line, calls.last = line, index
     return list(found.values())
@@ -105,7 +115,7 @@ def target_of(facts: Facts, namespace: str, line: str, *, urls_only: bool = Fals
             if host in _LOCAL or host.isdigit() or not _is_host(host):
                 continue
             port = found.groupdict().get("port") or ""
-            return Target(host, port, service_of(facts, namespace, host))
+            return Target(host, port, object_of(facts, namespace, host))
     return None
 
 
@@ -120,8 +130,8 @@ def named_services(facts: Facts, namespace: str, line: str) -> list[ObjectRef]:
     return [target.service] if target and target.service else []
 
 
-def service_of(facts: Facts, namespace: str, host: str) -> ObjectRef | None:
-    """The Service that a host name or address stands for in that namespace, whether it exists or not.
+def object_of(facts: Facts, namespace: str, host: str) -> ObjectRef | None:
+    """The Service (whether it exists or not) or Node that a host name or address stands for in that namespace.
 
     DNS names: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
     """
@@ -149,8 +159,11 @@ def _is_address(host: str) -> bool:
 
 
 def _by_address(facts: Facts) -> dict[str, ObjectRef]:
-    """Services by cluster IP; pods by their IP stand for the Service that selects them."""
+    """Services by cluster IP; pods by their IP stand for the Service that selects them; nodes by their addresses."""
     found: dict[str, ObjectRef] = {}
+    for node in facts.all("Node"):
+        for item in status_of(node).get("addresses") or []:
+            found[str(item.get("address"))] = ObjectRef("Node", name_of(node))
     for service in facts.all("Service"):
         about = ObjectRef("Service", name_of(service), namespace_of(service))
         for address in spec_of(service).get("clusterIPs") or [spec_of(service).get("clusterIP")]:

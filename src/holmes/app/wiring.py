@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holmes.agent.engine import Parts
+from holmes.agent.opening import kubernetes_opening, nothing
 from holmes.agent.prompt import PromptInputs, components
 from holmes.agent.safeguards import Limits
 from holmes.app.definitions import definitions
@@ -90,7 +91,7 @@ def wire(
     manager, problems = toolsets(config, env, ground, keep=keep)
     for problem in problems:
         say(str(problem))
-    nothing: Any = None  # sink and results are each call's own
+    each_call: Any = None  # sink and results are each call's own
     world = ToolContext(
         run_id="",
         call_id="",
@@ -99,8 +100,8 @@ def wire(
         clusters=ground.clusters,
         process=ground.process,
         http=ground.http,
-        sink=nothing,
-        results=nothing,
+        sink=each_call,
+        results=each_call,
         deadline=0.0,
         clock=_clock(),
         namespace=config.namespace,
@@ -118,6 +119,7 @@ def wire(
         shown=_shown(config, llm),
         tool_timeout=config.tool_timeout,
         refresh_toolsets=refresh,
+        opening=kubernetes_opening(ground.clusters) if config.opening_evidence else nothing,
     )
     return Setup(parts, env, journal, [journal.close])
 
@@ -143,6 +145,10 @@ def model(config: Config, env: Mapping[str, str], on_wait: OnWait, say: Say) -> 
     chosen = choose(config, env)
     if chosen.reason:
         say(chosen.reason)
+    if chosen.entry is None:
+        from holmes.llm.offline import OfflineLLM
+
+        return OfflineLLM()
     retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
     return DefaultLLM(chosen.entry, DefaultHttp(env), env, retry=retry, on_wait=on_wait)
 

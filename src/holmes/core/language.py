@@ -28,6 +28,17 @@ _PHRASES: dict[str, dict[Language, str]] = {
     "false_quote": {"en": "not found in the results: {quote}", "zh": "在结果中未找到：{quote}"},
     "missing_reference": {"en": "there is no result {reference}", "zh": "不存在结果 {reference}"},
     "failed_reference": {"en": "{reference} is a call that failed", "zh": "{reference} 是一次失败的调用"},
+    "results": {"en": "Results", "zh": "查询结果"},
+    "looked_at": {"en": "What was looked at", "zh": "查询内容"},
+    "outcome": {"en": "How it went", "zh": "查询情况"},
+    "size": {"en": "{seconds} s, {characters} characters", "zh": "{seconds} 秒，{characters} 个字符"},
+    "cluster": {"en": "cluster", "zh": "集群"},
+    "model": {"en": "model", "zh": "模型"},
+    "run": {"en": "run", "zh": "运行"},
+    "confidence": {"en": "confidence", "zh": "置信度"},
+    "high": {"en": "high", "zh": "高"},
+    "medium": {"en": "medium", "zh": "中"},
+    "low": {"en": "low", "zh": "低"},
 }
 
 

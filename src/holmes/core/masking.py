@@ -23,6 +23,7 @@ _LONGEST_LINE = 16 << 10  # bytes held back when no line ends
 _MOST_SECRETS = 20_000  # that can be restored; more get placeholders too
 _LEAST_LITERAL = 8  # characters: shorter values occur by chance
 _PLACEHOLDER = re.compile(r"\[MASKED:[a-z0-9-]+:[0-9a-f]{4,16}\]")
+_BETWEEN_WORDS = re.compile(rb"[\s,;\"'&(){}\[\]<>]")
 _REST_OF_SECRET = re.compile(rb"[^\x00-\x20\"'\\<>,;&]*")
 
 
@@ -42,7 +43,7 @@ class Masker:
         self._secrets: dict[str, str] = {}
         self._kinds: set[str] = set()
         own = [value for value in literals or {} if len(value) >= _LEAST_LITERAL]
-        self._finder = Finder(own, seen=self._placeholders)
+        self._finder = Finder(own)
 
     @property
     def used(self) -> frozenset[str]:
@@ -178,12 +179,16 @@ class MaskStream:
 
 def _last_lines(data: bytes, start: int) -> int:
     """Where the last whole line begins: what comes later is held back, 16 KB at most."""
-    latest = max(start, len(data) - _LONGEST_LINE)
-    last = data.rfind(b"\n", latest)
-    before = data.rfind(b"\n", latest, last) if last > 0 else -1
-    end = before if before >= 0 else last
-    if end >= 0:
-        return end + 1
+    last = data.rfind(b"\n", start)
+    before = data.rfind(b"\n", start, last) if last >= 0 else -1
+    latest = len(data) - _LONGEST_LINE
+    if before + 1 >= latest or start >= latest:
+        return max(before + 1, start)
+    if last + 1 >= latest:
+        return last + 1
+    between = _BETWEEN_WORDS.search(data, latest, latest + _LONGEST_LINE // 2)
+    if between:
+        return between.end()
     while latest < len(data) and data[latest] & 0xC0 == 0x80:  # not inside a character
         latest += 1
     return latest

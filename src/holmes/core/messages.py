@@ -40,6 +40,7 @@ class Message:
     result: StructuredToolResult | None = None  # tool only; wire encoders send ``content`` alone
     provider_data: Any = None  # assistant only: opaque (thinking signatures, ...), travels back verbatim
     reasoning: str = ""  # assistant only: thoughts meant for the reader, never sent back
+    evidence: tuple[StructuredToolResult, ...] = ()  # user only: what was gathered before the question was asked
 
 
 @dataclass(frozen=True, slots=True)

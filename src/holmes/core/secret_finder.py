@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -15,16 +15,15 @@ from holmes.core import secret_blocks as blocks
 from holmes.core.secret_beside import FLAG, KEYED, NAMED, Beside
 from holmes.core.secret_blocks import Found, Hit, MoreNeeded, Window
 from holmes.core.secret_keys import is_random
-from holmes.core.secret_kinds import SHAPES, TOKENS, Shape, Token
+from holmes.core.secret_kinds import SHAPES, TELLING, TOKENS, Shape, Token
 
 if TYPE_CHECKING:
     import re2
 
-_MEMORY = 32 << 20  # bytes that RE2 may use for its automaton
+_MEMORY = 16 << 20  # bytes that RE2 may use for its automaton
 _TOKEN_START = 6  # characters after a prefix that make the union hit: a line break may have cut off the rest
 _LONGEST_ENCODED = 1 << 20
-# Four characters of base64 that stand for three printable ones; four such groups hardly come by chance.
-_TEXT_GROUP = r"[I-Za-f][C-HS-Xi-ny-z2-7][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]"
+_REACH = 200  # bytes before a mark in which its secret begins
 _BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
 
@@ -51,14 +50,13 @@ class Rule:
 
 
 class Finder:
-    """Knows all kinds of secrets, the literal values of our own credentials, and the secrets already ``seen``.
+    """Knows all kinds of secrets and the literal values of our own credentials.
 
     ``find`` costs about 2 ns a byte where nothing hits, 10 to 20 µs where something does.
     """
 
-    def __init__(self, literals: Iterable[str] = (), seen: Container[bytes] = ()) -> None:
+    def __init__(self, literals: Iterable[str] = ()) -> None:
         self._literals = sorted({form for text in literals for form in _forms(text)}, key=len, reverse=True)
-        self._seen = seen
         self._beside = Beside(self._kind_of)
         self._by_first: dict[int, list[Rule]] = {}
         self._depth = 0
@@ -98,14 +96,17 @@ class Finder:
             Rule(r"\[MASKED:[a-z0-9-]+:[0-9a-f]+\]", _masked_already),
             Rule(r"-----? ?BEGIN[ A-Z0-9]*PRIVATE KEY|PuTTY-User-Key-File-", blocks.private_key),
             *(Rule(f"{token.prefix}{token.charset}{{{_TOKEN_START}}}", _TokenJudge(token)) for token in TOKENS),
-            *(Rule(shape.pattern.replace("(?P<s>", "(?:"), _ShapeJudge(shape, self._kind_of)) for shape in SHAPES),
+            *(
+                Rule(shape.mark or shape.pattern.replace("(?P<s>", "(?:"), _ShapeJudge(shape, self._kind_of))
+                for shape in SHAPES
+            ),
             Rule(r"\b(?:stringData|data):[ ]*\n", blocks.yaml_secret),
             Rule(r"\b(?:stringData|data)\\*\"\s*:\s*\{", blocks.json_secret),
             Rule(r"\b(?:stringData|data):map\[", blocks.go_secret),
             Rule(NAMED, self._beside.named),
             Rule(FLAG, self._beside.flag),
             Rule(KEYED, self._beside.keyed),
-            Rule(rf"(?:{_TEXT_GROUP}){{4}}", self._encoded),
+            Rule("|".join(sorted({part for word in TELLING for part in _in_base64(word)})), self._encoded),
         ]
         if self._literals:
             rules.insert(0, Rule("|".join(map(re.escape, self._literals)), self._own))
@@ -121,7 +122,7 @@ class Finder:
         return self._by_first.setdefault(first, able)
 
     @cached_property
-    def _exact(self) -> tuple[list[str], re.Pattern[bytes]]:
+    def _exact(self) -> tuple[tuple[str, ...], re.Pattern[bytes]]:
         tokens = [(token.kind, f"{token.prefix}{token.charset}{{{token.least},}}") for token in TOKENS]
         shapes = [(shape.kind, shape.pattern) for shape in SHAPES if "(?P<s>" not in shape.pattern]
         kinds, patterns = zip(*tokens, *shapes, strict=True)
@@ -141,16 +142,16 @@ class Finder:
         return Found([], at + 1)
 
     def _encoded(self, window: Window, at: int) -> Found:
-        """Base64 whose text has a secret in it, or is one that was seen in the clear."""
+        """Base64 whose text has a secret in it."""
         data = window.data
         start = _run_start(data, at)
         run = _BASE64_RUN.match(data, start, start + _LONGEST_ENCODED)
         if run is None:
-            return Found([], at + 16)
+            return Found([], at + 4)
         if run.end() == len(data):
             window.wait(start)
         text = _decoded(run.group())
-        if text is not None and self._depth < 2 and (text.strip() in self._seen or self._has_secret(text)):
+        if text is not None and self._depth < 2 and self._has_secret(text):
             return Found([Hit("encoded-secret", *run.span())], run.end())
         return Found([], run.end())
 
@@ -240,7 +241,7 @@ class _ShapeJudge:
         self._group = "s" if "(?P<s>" in shape.pattern else 0
 
     def __call__(self, window: Window, at: int) -> Found:
-        found = self._pattern.match(window.data, at)
+        found = self._around(window.data, at) if self.shape.mark else self._pattern.match(window.data, at)
         if found is None:
             return Found([], at + 1)
         start, end = found.span(self._group)
@@ -251,6 +252,15 @@ class _ShapeJudge:
             return Found([], max(start, at + 1))
         kind = self._kind_of(value) if self._group else ""
         return Found([Hit(kind or self.shape.kind, start, end)], end)
+
+    def _around(self, data: bytes, mark: int) -> re.Match[bytes] | None:
+        """The match that has the mark in it."""
+        begin = max(0, mark - _REACH)
+        while found := self._pattern.search(data, begin, mark + _REACH):
+            if found.end() > mark:
+                return found if found.start() <= mark else None
+            begin = found.end()
+        return None
 
     def _plausible(self, value: bytes) -> bool:
         match self.shape.check:
@@ -292,5 +302,14 @@ def _is_text(data: bytes) -> bool:
 
 def _forms(text: str) -> set[str]:
     """The spellings in which a literal occurs: as it is, in a URL, in JSON, in base64."""
-    encoded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii")
-    return {text, quote(text, safe=""), json.dumps(text)[1:-1], encoded, encoded.rstrip("=")}
+    return {text, quote(text, safe=""), json.dumps(text)[1:-1], *_in_base64(text)}
+
+
+def _in_base64(text: str) -> set[str]:
+    """What base64 of any text shows where ``text`` stands in it: it depends on the place, in three ways."""
+    plain = text.encode("utf-8", "surrogatepass")
+    forms = set()
+    for before, unclear in ((0, 0), (1, 2), (2, 3)):
+        encoded = base64.b64encode(b"\0" * before + plain).decode("ascii")
+        forms.add(encoded[unclear : (before + len(plain)) * 8 // 6])
+    return forms

@@ -148,6 +148,8 @@ def _word_level(segment: str, before: str) -> Level | None:
     return None
 
 
+_LONG = 256  # characters; no name, reference or placeholder is longer
+
 _NO_VALUE = _words(
     "null nil none undefined true false yes no on off unset empty missing required optional invalid incorrect wrong "
     "hidden redacted masked secret password passwd token string str text expired unknown changed failed denied ok set "
@@ -157,7 +159,8 @@ _NO_VALUE = _words(
 )
 _NO_SECRET = re.compile(
     r"""(?:
-      \$\{[^}]*\}? | \$\([^)]*\)? | \$[A-Z_][A-Z0-9_]*(?:/.*)? | \$[a-z_]+(?:[:/].*)? | \#\{[^}]*\} | %[A-Za-z_]+% | %[sdvq] | \{\{.*\}\}? | \{[A-Za-z_]*\}
+      \$\{[^}]*\}? | \$\([^)]*\)? | \$[A-Z_][A-Z0-9_]*(?:/.*)? | \$[a-z_]+(?:[:/].*)?
+    | \#\{[^}]*\} | %[A-Za-z_]+% | %[sdvq] | \{\{.*\}\}? | \{[A-Za-z_]*\}
     | <[^<>]*>? | \[[A-Za-z ]*\]? | [*•.x?#_-]+ | X{3,} | [|>][+-]?\d? | [&*!][A-Za-z]\w* | 0x[0-9a-f]{1,16}
     | (?:vault|op|ssm|arn|awssm|gcpsm|azkv|keyvault|secretsmanager|sops|env|file|projects|ref\+\w+|resolve)[:/].*
     | \{\{?resolve:.* | ENC\[.* | AQICAH.* | kms:.*
@@ -204,6 +207,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str, least: int = 8) -> bool:
     """Looks as if a program had made it; hex and UUIDs count, names and generated names of objects do not."""
+    value = value[:_LONG]
     if len(value) < least or " " in value or _NOT_RANDOM.fullmatch(value):
         return False
     if _HEX.fullmatch(value) or _UUID.fullmatch(value):
@@ -226,7 +230,7 @@ def is_secret(verdict: KeyVerdict, value: str, *, named: bool, prose: bool) -> b
     level = verdict.level
     if level is Level.NONE or not value or "[MASKED:" in value or "***" in value:
         return False
-    if value.lower() in _NO_VALUE or _NO_SECRET.fullmatch(value):
+    if len(value) < _LONG and (value.lower() in _NO_VALUE or _NO_SECRET.fullmatch(value)):
         return False
     if prose:
         if level >= Level.STRONG and len(value) >= 6 and is_mixed(value):
@@ -246,6 +250,8 @@ def _is_strong_secret(verdict: KeyVerdict, value: str, named: bool) -> bool:
         return False
     if named:
         return len(value) >= 6 or not value.isdigit()
+    if len(value) > _LONG:
+        return True
     if _NOT_RANDOM.fullmatch(value):
         return False
     parts = _SEPARATORS.split(value)

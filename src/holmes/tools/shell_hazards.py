@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _ARITHMETIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge -v".split())
 _WRITES = frozenset([">", ">>", "&>", "&>>", ">|", "<>"])
 _SAFE_OPERATORS = frozenset(["${", "}", ":-", "-", ":+", "+", ":?", "?", "#", "##", "%", "%%", "/", "//", "/#", "/%"])
-_SPLITS = re.compile(r"[\s*?\[]")
+_SPLITS = re.compile(r"[ \t\n*?\[]")
 _TEST_OPERATOR = re.compile(r"-\w{1,2}")
+_NAME = "arithmetic or a name"
 _HINTS = {"jq": "Write the program with a blank in front", "grep": "Put its first character in brackets: [-]"}
 
 
@@ -103,7 +104,7 @@ def _reason_at(uses: Uses, use: Use, node: Node, below: Node) -> str | None:
         case "comment":
             return ""
         case "variable_name" | "special_variable_name" | "function_definition":
-            return "a name" if use.direct and node in (use.node, use.node.parent) else None
+            return _NAME if use.direct and node in (use.node, use.node.parent) else None
         case "expansion":
             return _reason_in_expansion(use, node)
         case "variable_assignment":
@@ -111,21 +112,20 @@ def _reason_at(uses: Uses, use: Use, node: Node, below: Node) -> str | None:
         case "declaration_command" | "unset_command":
             return "the name of a variable"
         case "arithmetic_expansion" | "subscript":
-            return "arithmetic"
+            return _NAME
         case "compound_statement":
-            return "arithmetic" if text(node).startswith("((") else None
+            return _NAME if text(node).startswith("((") else None
         case "c_style_for_statement":
-            return None if below.type == "do_group" else "arithmetic"
+            return None if below.type == "do_group" else _NAME
         case "test_command":
-            return "arithmetic" if _arithmetic(node) else ""
+            return _NAME if _arithmetic(node) else ""
         case "command":
-            return _reason_in_command(uses, use, node, below)
+            return _reason_in_command(uses, use, node)
         case "file_redirect":
             written = any(child.type in _WRITES for child in node.children)
             return "the name of a file that is written" if written else ""
-        case "heredoc_redirect":
-            takers = [node, node.parent.children[0]] if node.parent else [node]
-            return _reason_of_input(uses, takers) or _reason_of_output(uses, node, printed=True)
+        case "heredoc_redirect" | "herestring_redirect":
+            return _reason_of_input(uses, [node, *_takers(node)]) or _reason_of_output(uses, node, printed=True)
         case "for_statement" | "case_statement" | "case_item":
             return None if below.type in ("do_group", "case_item", "command", "list", "pipeline") else ""
     return None
@@ -134,27 +134,33 @@ def _reason_at(uses: Uses, use: Use, node: Node, below: Node) -> str | None:
 def _reason_in_expansion(use: Use, node: Node) -> str | None:
     operators = {child.type for child in node.children if not child.is_named}
     if not use.direct and use.node == node:  # the variable itself: ${!v} is a name, ${v@P} runs what is in it
-        return "a name" if operators & {"!", "@"} else None
+        return _NAME if operators & {"!", "@"} else None
     if any(child == use.node for child in node.children if child.type in NAMES) and operators <= {"${", "}", "!", "#"}:
-        return "a name"
-    return None if operators <= _SAFE_OPERATORS else "arithmetic or a name"
+        return _NAME
+    return None if operators <= _SAFE_OPERATORS else _NAME
 
 
 def _reason_in_assignment(node: Node, below: Node) -> str:
     if below == node.children[0]:
-        return "a name"
+        return _NAME
     declaration = node.parent if node.parent and node.parent.type == "declaration_command" else None
     if declaration and any(re.match(r"-\w*[in]", text(child)) for child in declaration.children):
-        return "arithmetic or a name"
+        return _NAME
     name = text(node.children[0])
     return f"the variable {name}" if shell_programs.sets_dangerous_variable(name) else ""
 
 
-def _reason_in_command(uses: Uses, use: Use, command: Node, below: Node) -> str:
-    if below.type == "herestring_redirect":
-        return _reason_of_input(uses, [command]) or _reason_of_output(uses, command, printed=True)
+def _reason_in_command(uses: Uses, use: Use, command: Node) -> str:
     reason = shell_programs.program_text(uses.words(command, use))
     return reason or _reason_of_output(uses, command, printed=uses.words(command)[0] in PRINTERS)
+
+
+def _takers(redirect: Node) -> list[Node]:
+    """What reads a here-document or a here-string."""
+    owner = redirect.parent
+    if owner is None:
+        return []
+    return [owner] if owner.type == "command" else owner.children[:1]
 
 
 def _reason_of_input(uses: Uses, takers: Sequence[Node], printed: bool = True) -> str:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-Place = Literal["bare", "single", "double", "ansi", "heredoc", "raw heredoc", "comment"]
+# "default": in a ${name:-...} within double quotes, where further quotes do not mean what they mean elsewhere.
+Place = Literal["bare", "single", "double", "default", "ansi", "heredoc", "raw heredoc", "comment"]
 _PLACES: dict[str, Place] = {
     "raw_string": "single",
     "ansi_c_string": "ansi",
@@ -28,9 +29,9 @@ _PLACES: dict[str, Place] = {
     "process_substitution": "bare",
     "program": "bare",
 }
+_TAME = re.compile(r"[\w@%+=:,./ -]+", re.ASCII)
 _NEEDS_ESCAPES = re.compile(r"[\x00-\x1f\x7f`]")
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f`'\\]")
-_TAME = re.compile(r"[\w@%+=:,./ -]+", re.ASCII)
 _BRACED_NAME = re.compile(rb"\$\{([A-Z][A-Z0-9_]*)\}")
 _QUOTE_IN_DELIMITER = re.compile(rb"['\"\\]")
 _SHELL_SYNTAX = re.compile(r"['\"`$|&;<>(){}\[\]*?~#!\n\\]")
@@ -122,7 +123,8 @@ class Script:
     def _mark(self, match: re.Match[bytes]) -> Mark:
         node = self.root.descendant_for_byte_range(match.start(), match.end()) or self.root
         quoted = node.parent if node.type == "string_content" else node if node.type == "raw_string" else None
-        if quoted and (quoted.start_byte, quoted.end_byte) == (match.start() - 1, match.end() + 1):
+        filled = quoted and (quoted.start_byte, quoted.end_byte) == (match.start() - 1, match.end() + 1)
+        if quoted and filled and _place(quoted.parent) == "bare":
             return Mark(int(match[1]), quoted.start_byte, quoted.end_byte, quoted, "bare")
         return Mark(int(match[1]), match.start(), match.end(), node, _place(node))
 
@@ -145,7 +147,7 @@ class Script:
             # The author's backslash would quote what now stands behind it.
             if one.place in ("bare", "ansi"):
                 start -= 1
-            elif one.place in ("double", "heredoc"):
+            elif one.place in ("double", "default", "heredoc"):
                 text = b"\\" + text
         yield _Edit(start, one.end, text)
 
@@ -160,8 +162,10 @@ class Script:
         quoted = quote(value)
         if place == "single" and not quoted.startswith("$"):
             return value.replace("'", "'\\''")
+        if place == "default":
+            return value if _TAME.fullmatch(value) else f"$(printf %s {quoted})"
         if place == "double":
-            return value if _TAME.fullmatch(value) else f'"{quoted}"'
+            return f'"{quoted}"' if "\n" in value else re.sub(r"([\\$`\"])", r"\\\1", value)
         if place in ("heredoc", "raw heredoc"):
             return f"$(printf %s {quoted})" if "\n" in value else re.sub(r"([\\$`])", r"\\\1", value)
         return _inside(place, value, quoted)
@@ -233,14 +237,21 @@ def parser() -> Parser:
 
 
 def _place(node: Node | None) -> Place:
+    found: Place = "bare"
+    expansion = False
     while node is not None:
         place = _PLACES.get(node.type)
         if place == "heredoc" and _QUOTE_IN_DELIMITER.search(_heredoc_start(node).text or b""):
-            return "raw heredoc"
-        if place:
-            return place
+            place = "raw heredoc"
+        if place in ("double", "heredoc") and expansion:
+            return "default"
+        if place == "bare":
+            return found
+        if place and found == "bare":
+            found = place
+        expansion = expansion or node.type == "expansion"
         node = node.parent
-    return "bare"
+    return found
 
 
 def _heredoc_start(body: Node) -> Node:

@@ -68,21 +68,20 @@ class Uses:
             text(node.child_by_field_name("name")) for node in self._nodes if node.type == "function_definition"
         }
         self._flows: dict[str, _Flow] = {}
-        self.all: Sequence[Use] = marks
-        while marks:
-            before = dict(self._flows)
+        self.all: list[Use] = []
+        found = marks
+        while found != self.all:
+            self.all = found
             self._follow()
-            if self._flows == before:
-                break
-            self.all = [*marks, *self._expansions()]
+            found = [*marks, *self._expansions(), *self._substitutions()]
 
     def command(self, use: Use) -> tuple[Node, Node] | None:
         """The simple command that this is an argument of, and that argument."""
-        node, below = use.node, use.node
-        while node.parent is not None and node.type not in (*SUBSTITUTIONS, "comment", "heredoc_body"):
-            node, below = node.parent, node
-            if node.type == "command":
-                return None if below.type in (*_NO_WORDS, "command_name") else (node, below)
+        node, outer = use.node, use.node.parent
+        while outer is not None and outer.type not in (*SUBSTITUTIONS, "heredoc_body"):
+            if outer.type == "command":
+                return None if node.type in (*_NO_WORDS, "command_name") else (outer, node)
+            node, outer = outer, outer.parent
         return None
 
     def words(self, command: Node, only: Use | None = None) -> list[str]:
@@ -156,18 +155,31 @@ class Uses:
     def _expansions(self) -> Iterator[Use]:
         """Places where variables that hold values are expanded."""
         for node in self._nodes:
-            if node.type not in ("simple_expansion", "expansion"):
-                continue
-            name = next((text(inner) for inner in walk(node) if inner.type in NAMES), "")
-            flow = self._flows.get(name)
-            if flow is None:
-                continue
-            whole = above(node, ("string", "heredoc_body", "array", "variable_assignment", *SUBSTITUTIONS))
-            test = above(node, ("test_command",))
-            split = whole is None or whole.type in ("array", *SUBSTITUTIONS)
-            split = split and not (test is not None and text(test).startswith("[["))
-            first = flow.captures if split else flow.first
-            yield Use(node, node.start_byte, node.end_byte, flow.captures, first, split, direct=False)
+            if node.type in ("simple_expansion", "expansion"):
+                name = next((text(inner) for inner in walk(node) if inner.type in NAMES), "")
+                if name in self._flows:
+                    yield _indirect(node, self._flows[name])
+
+    def _substitutions(self) -> Iterator[Use]:
+        """Commands inside words, when they print values."""
+        printed = self._printed().captures
+        for node in self._nodes if printed else ():
+            if node.type == "command_substitution":
+                inside = [use.captures & printed for use in self._within(node, node.end_byte) if use.node != node]
+                captures = _NOTHING.union(*inside)
+                if captures:
+                    yield _indirect(node, _Flow(captures, captures))
+
+
+def _indirect(node: Node, flow: _Flow) -> Use:
+    """The use of what an expansion gives; bash splits it unless quotes, an assignment or ``[[`` are around it."""
+    parent = node.parent or node
+    quote = above(parent, ("string", "heredoc_body", "array", "variable_assignment", *SUBSTITUTIONS))
+    test = above(parent, ("test_command",))
+    split = quote is None or quote.type in ("array", *SUBSTITUTIONS)
+    split = split and not (test is not None and text(test).startswith("[["))
+    first = flow.captures if split else flow.first
+    return Use(node, node.start_byte, node.end_byte, flow.captures, first, split, direct=False)
 
 
 def text(node: Node | None) -> str:

@@ -4,7 +4,7 @@ Finds:
     traffic-denied: pods are selected by policies that allow no incoming or no outgoing traffic at all (info).
 From: NetworkPolicies of the namespace, labels of pods.
 Look-alikes: policies with at least one rule; a default deny beside a policy that allows what is needed.
-Remedy: add a policy that allows the traffic which is needed. (Whether policies are enforced depends on the network plugin.)
+Remedy: add a policy that allows the traffic which is needed. (They act only where the network plugin enforces them.)
 """
 
 from __future__ import annotations

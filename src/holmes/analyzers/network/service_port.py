@@ -79,8 +79,8 @@ def _finding(
         cause=cause,
         object=about,
         severity="critical" if by_name else "warning",
-        explanation=f"{about} sends port {port.get('port')} to {what}, but the pods of {owner} declare {have or 'no port'}: "
-        f"{consequence}.",
+        explanation=f"{about} sends port {port.get('port')} to {what}, but the pods of {owner} declare "
+        f"{have or 'no port'}: {consequence}.",
         evidence=(
             f"spec: port {port.get('port')}, targetPort {target}",
             f"pod {name_of(pods[0])}: containerPorts {have or 'none'}",

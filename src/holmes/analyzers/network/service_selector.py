@@ -3,8 +3,8 @@
 Finds:
     service-selects-nothing: no pod in the namespace has the labels that the Service selects.
 From: the Service's selector, labels of pods and of the templates of workloads.
-Look-alikes: Services without a selector (endpoints made by hand, ExternalName); workloads that are scaled to zero or whose
-    pods could not be made: their own finding is the cause.
+Look-alikes: Services without a selector (endpoints made by hand, ExternalName); workloads that are scaled to zero or
+    whose pods could not be made: their own finding is the cause.
 Remedy: make the selector equal to the labels of the pods it is meant for.
 """
 
@@ -68,8 +68,8 @@ def _finding(facts: Facts, service: Object) -> Finding:
         cause="service-selects-nothing",
         object=about,
         severity="critical",
-        explanation=f"{about} selects {wanted}, but the pods of {ref(workload)} have {have}: it has no endpoint, and calls "
-        "to it fail.",
+        explanation=f"{about} selects {wanted}, but the pods of {ref(workload)} have {have}: it has no endpoint, and "
+        "calls to it fail.",
         evidence=tuple(evidence),
         remedy=f"Make the selector of {about} equal to the labels of the pods ({have}).",
         confidence=0.95,

@@ -4,7 +4,7 @@ Finds:
     node-not-ready: the node's kubelet reports that it is not ready, or reports nothing any more.
     node-pressure: the node is short of memory, disk or process ids, or has no network.
     node-cordoned: the node takes no new pods (info).
-From: conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, spec.unschedulable, pods on it.
+From: conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, spec.unschedulable, its pods.
 Look-alikes: conditions that other programs set on nodes and that Kubernetes does not know.
 Remedy: look at the kubelet, the runtime and the machine; free what is short; move the pods.
 """
@@ -74,7 +74,7 @@ def _not_ready(facts: Facts, node: Object, ready: Mapping[str, Any]) -> Finding:
             quoted("condition Ready", f"{ready.get('status')}, {ready.get('reason')}: {ready.get('message')}"),
             *([f"last heartbeat {age(ready.get('lastHeartbeatTime'), facts.now)} ago"] if silent else []),
         ),
-        remedy="Look at the machine and its kubelet (reachable? memory, disk, container runtime); if it does not come back, "
+        remedy="Look at the machine and its kubelet (reachable? memory, disk, container runtime); if it stays away, "
         "replace it: after five minutes its pods are moved.",
         confidence=0.97,
         commands=(
@@ -91,7 +91,7 @@ def _pressure(facts: Facts, node: Object, name: str, what: str, remedy: str, pre
         cause="node-pressure",
         object=ref(node),
         severity="critical",
-        explanation=f"{ref(node)} is short of {what}{_since(facts, pressure)}; it takes no new pods and may evict those it has.",
+        explanation=f"{ref(node)} is short of {what}{_since(facts, pressure)}; it takes no pods and may evict some.",
         evidence=(quoted(f"condition {name}", f"True, {pressure.get('reason')}: {pressure.get('message')}"),),
         remedy=remedy,
         confidence=0.95,

@@ -23,7 +23,11 @@ LOGS = False
 
 PATIENCE = 60.0  # seconds after deletionTimestamp (of pods: after their grace period)
 _NOT = ("Event", "PodMetrics", "EndpointSlice")
-_NAMESPACE = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
+_NAMESPACE: tuple[str, ...] = (
+    "NamespaceContentRemaining",
+    "NamespaceFinalizersRemaining",
+    "NamespaceDeletionDiscoveryFailure",
+)
 _NAMESPACE += ("NamespaceDeletionGroupVersionParsingFailure", "NamespaceDeletionContentFailure")
 
 
@@ -70,10 +74,11 @@ def _why(facts: Facts, obj: Object, finalizers: list[str]) -> tuple[str, str, li
         by = f"pod {listed(users)} uses it" if users else "it counts as in use"
         return by, "End the pods that use it: the claim goes by itself then.", held
     if finalizers:
+        place = f" -n {about.namespace}" if about.namespace else ""
         owner = f"the controller of {listed(finalizers)}"
         remedy = (
             f"See whether {owner} runs and what it waits for. Only when what it guards is gone: "
-            f"`kubectl patch {about.kind.lower()} {about.name} {'-n ' + about.namespace + ' ' if about.namespace else ''}"
+            f"`kubectl patch {about.kind.lower()} {about.name}{place} "
             '--type=merge -p \'{"metadata":{"finalizers":null}}\'`.'
         )
         return f"finalizer {listed(finalizers)} holds it, and nobody takes it away", remedy, held

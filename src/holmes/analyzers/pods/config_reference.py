@@ -59,8 +59,8 @@ def _of_trouble(facts: Facts, trouble: Trouble) -> Finding:
     if "runAsNonRoot" in message or "run as root" in message:
         return trouble.finding(
             "run-as-root-refused",
-            f"{trouble.who} cannot start: the pod asks for runAsNonRoot, but image {trouble.case.spec.get('image')} runs "
-            "as root or as a user that is no number.",
+            f"{trouble.who} cannot start: the pod asks for runAsNonRoot, but image "
+            f"{trouble.case.spec.get('image')} runs as root or as a user that is no number.",
             first,
             "Set securityContext.runAsUser to a number other than 0, or build the image with a numeric USER.",
             confidence=0.96,

@@ -68,8 +68,8 @@ def _finding(facts: Facts, owner: ObjectRef, reason: str, pods: list[Object]) ->
             )
             if line
         ),
-        remedy="Find what fills the node (memory, disk, logs, emptyDir), and set requests near the real use so that the "
-        "scheduler leaves room."
+        remedy="Find what fills the node (memory, disk, logs, emptyDir), and set requests near the real use so that "
+        "the scheduler leaves room."
         if is_eviction
         else "Read the message; the workload makes a new pod by itself when it has one.",
         confidence=0.9,

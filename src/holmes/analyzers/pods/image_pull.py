@@ -134,13 +134,13 @@ def _texts(trouble: Trouble, cause: str, image: str) -> tuple[str, str]:
         ),
         "image-pull-denied": (
             f"registry {registry} refuses the pull of {image}",
-            f"Give the pod (or its service account) an imagePullSecret that may pull {image}, or renew the expired one; "
-            "if the name is misspelt, registries often answer the same.",
+            f"Give the pod (or its service account) an imagePullSecret that may pull {image}, or renew the expired "
+            "one; if the name is misspelt, registries often answer the same.",
         ),
         "registry-unreachable": (
             f"registry {registry} cannot be reached for {image}",
-            f"Check from a node that {registry} resolves and answers (DNS, firewall, proxy, certificate, registry down); "
-            "the pull is tried again by itself.",
+            f"Check from a node that {registry} resolves and answers (DNS, firewall, proxy, certificate, registry "
+            "down); the pull is tried again by itself.",
         ),
         "image-rate-limited": (
             f"registry {registry} limits the number of pulls and refuses {image} for now",

@@ -29,8 +29,8 @@ def init_failing(facts: Facts) -> Iterator[Finding]:
         said = f'; its log says "{cut(line, 200)}"' if line else ""
         yield trouble.finding(
             "init-failing",
-            f"{trouble.who} keeps failing ({count(trouble.case.restarts, 'restart')}), and {listed(waiting)} cannot start "
-            f"before it succeeds: {exit_text(trouble.case.ended)}{said}.",
+            f"{trouble.who} keeps failing ({count(trouble.case.restarts, 'restart')}), and {listed(waiting)} cannot "
+            f"start before it succeeds: {exit_text(trouble.case.ended)}{said}.",
             [trouble.state(), trouble.log_evidence(line), trouble.event("BackOff")],
             f"Mend what init container {trouble.name} names in its log, then watch the next try.",
             confidence=0.95 if line else 0.85,

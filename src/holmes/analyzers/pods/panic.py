@@ -37,8 +37,8 @@ def panic(facts: Facts) -> Iterator[Finding]:
                 trouble.log_evidence(trace.frame),
                 f"spec: image {trouble.case.spec.get('image')}",
             ],
-            f"Go back to the image before {trouble.case.spec.get('image')} if this began with a release; the trace names "
-            "the line to mend.",
+            f"Go back to the image before {trouble.case.spec.get('image')} if this began with a release; the trace "
+            "names the line to mend.",
             confidence=0.95,
             said=trace.head,
             commands=[f"logs {{pod}} -c {trouble.name} --previous", "describe pod {pod}"],

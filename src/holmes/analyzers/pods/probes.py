@@ -54,8 +54,8 @@ def _killed(trouble: Trouble) -> Finding:
     if name == "startup":
         return trouble.finding(
             "startup-failing",
-            f"{trouble.who} is killed before it has started: its startup probe ({_target(probe)}) does not succeed within "
-            f"{duration(probe_budget(probe))} ({times}).",
+            f"{trouble.who} is killed before it has started: its startup probe ({_target(probe)}) does not succeed "
+            f"within {duration(probe_budget(probe))} ({times}).",
             evidence,
             "If the program only needs longer, raise failureThreshold or periodSeconds of the startupProbe; otherwise "
             "correct its path and port, or mend the start.",
@@ -81,8 +81,8 @@ def _unready(trouble: Trouble) -> Finding:
         f"{trouble.who} runs but is not ready{how_long}: its readiness probe ({_target(probe)}) fails, so it gets no "
         "traffic.",
         [trouble.state(), failed, _probe_line("readiness", probe), _error_line(trouble)],
-        "Ask the probe's endpoint and read the log: what it waits for (database, cache, another service) is missing, or "
-        "path, port or timeout of the probe are wrong.",
+        "Ask the probe's endpoint and read the log: what it waits for (database, cache, another service) is missing, "
+        "or path, port or timeout of the probe are wrong.",
         confidence=0.9 if failed else 0.75,
         said=decisive_line(trouble.log()[0]),
         commands=["describe pod {pod}", f"logs {{pod}} -c {trouble.name}"],
@@ -101,10 +101,10 @@ def _gates(facts: Facts, pod: Object) -> Iterator[Finding]:
         cause="readiness-gate",
         object=owner,
         severity="warning",
-        explanation=f"Pod {name_of(pod)} of {owner} runs but gets no traffic: readiness gate {', '.join(closed)} is not "
-        "True.",
+        explanation=f"Pod {name_of(pod)} of {owner} runs but gets no traffic: readiness gate {', '.join(closed)} is "
+        "not True.",
         evidence=(quoted("condition Ready", f"{ready.get('reason')}: {ready.get('message')}"),),
-        remedy="Look at the controller that sets this condition (often a load balancer's): it has not registered the pod.",
+        remedy="Look at the controller that sets this condition (often a load balancer's): it has not taken the pod.",
         confidence=0.85,
         commands=(f"kubectl describe pod {name_of(pod)} -n {owner.namespace}",),
         related=(ref(pod),),

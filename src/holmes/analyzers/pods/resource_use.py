@@ -70,7 +70,8 @@ def _findings(
             "memory-near-limit",
             f"Container {container} of {owner} uses {bytes_text(used)} of its memory limit of {bytes_text(limit)}: the "
             "next growth kills it.",
-            f"metrics of pod {name_of(pod)}: container {container} memory {usage.get('memory')}, limit {limits.get('memory')}",
+            f"metrics of pod {name_of(pod)}: container {container} memory {usage.get('memory')}, "
+            f"limit {limits.get('memory')}",
             f"Raise resources.limits.memory of container {container}, or find what takes the memory.",
         )
 

@@ -202,7 +202,8 @@ def _selector(group: _Pending) -> _Text:
 
 def _taint(group: _Pending) -> _Text:
     taints = {
-        f"node {name_of(node)}: taint {taint.get('key')}{'=' + taint['value'] if taint.get('value') else ''}:{taint['effect']}"
+        f"node {name_of(node)}: taint {taint.get('key')}{'=' if taint.get('value') else ''}{taint.get('value') or ''}"
+        f":{taint.get('effect')}"
         for node in group.facts.all("Node")
         for taint in spec_of(node).get("taints") or []
         if taint.get("effect") != "PreferNoSchedule"

@@ -2,7 +2,7 @@
 
 Finds:
     upstream-unknown: it calls a name that does not exist (no such Service).
-    upstream-unreachable: a Service of the cluster refuses, resets or does not answer its connections.
+    upstream-unreachable: a Service or node of the cluster refuses, resets or does not answer its connections.
     upstream-errors: a Service of the cluster answers with HTTP 5xx.
     upstream-external: something outside of the cluster does not resolve or answer.
 From: the last lines of logs; Services, their endpoints and cluster IPs, to say who the other side is.
@@ -55,7 +55,7 @@ def upstream_errors(facts: Facts) -> Iterator[Finding]:
             continue
         for calls in failed_calls(facts, namespace, lines):
             if _matters(calls, lines, previous):
-                key = (facts.top_owner(pod), str(calls.target.service or calls.target.host))
+                key = (facts.top_owner(pod), calls.target.key)
                 groups.setdefault(key, []).append(_Case(pod, container, previous, calls, len(lines)))
     for (owner, _), cases in groups.items():
         cases.sort(key=lambda case: -case.calls.total)
@@ -84,8 +84,8 @@ def _finding(facts: Facts, owner: ObjectRef, cases: list[_Case]) -> Finding:
         evidence=(*lines, *facts_of_it),
         remedy=remedy,
         confidence=confidence,
-        commands=_commands(owner, target.service),
-        related=tuple(item for item in (target.service, *_pods(owner, cases)) if item),
+        commands=_commands(cause, target.service),
+        related=tuple(item for item in (target.object, *_pods(owner, cases)) if item),
     )
 
 
@@ -93,9 +93,11 @@ def _pods(owner: ObjectRef, cases: Sequence[_Case]) -> list[ObjectRef]:
     return [item for item in dict.fromkeys(ref(case.pod) for case in cases[:6]) if item != owner]
 
 
-def _commands(owner: ObjectRef, service: ObjectRef | None) -> tuple[str, ...]:
+def _commands(cause: str, service: ObjectRef | None) -> tuple[str, ...]:
     if service is None:
         return ()
+    if cause == "upstream-unknown":
+        return (f"kubectl get services -n {service.namespace}",)
     return (
         f"kubectl get endpointslices -n {service.namespace} -l kubernetes.io/service-name={service.name}",
         f"kubectl describe service {service.name} -n {service.namespace}",
@@ -105,8 +107,14 @@ def _commands(owner: ObjectRef, service: ObjectRef | None) -> tuple[str, ...]:
 def _judge(facts: Facts, owner: ObjectRef, calls: Calls) -> tuple[str, str, str, list[str], float]:
     """Cause, who the other side is, remedy, what is known of it, confidence."""
     service, host = calls.target.service, calls.target.host
+    if service is None and calls.target.object:
+        node = calls.target.object
+        remedy = f"Look at {node} and its kubelet: is it ready, and is it busy? Look at network policies as well."
+        return "upstream-unreachable", str(node), remedy, [], 0.7
     if service is None:
-        remedy = f"Check from a pod that {host} resolves and answers; look at network policies, egress rules and {host} itself."
+        remedy = (
+            f"Check from a pod that {host} resolves and answers; look at network policies, egress and {host} itself."
+        )
         return "upstream-external", f"{host}, which is outside of the cluster", remedy, [], 0.7
     if facts.is_missing("Service", service.namespace, service.name):
         near = near_names(facts, service)

@@ -95,7 +95,8 @@ def _finding(facts: Facts, claim: Object, cause: str, why: str, remedy: str, con
         cause=cause,
         object=about,
         severity="critical" if users else "warning",
-        explanation=f"{about} is {status_of(claim).get('phase')}: {why}{f'; {listed(waits)} waits for it' if waits else ''}.",
+        explanation=f"{about} is {status_of(claim).get('phase')}: {why}"
+        f"{f'; {listed(waits)} waits for it' if waits else ''}.",
         evidence=tuple(
             line
             for line in (

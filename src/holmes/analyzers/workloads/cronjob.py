@@ -51,7 +51,7 @@ def cronjob(facts: Facts) -> Iterator[Finding]:
                     cause="cronjob-not-started",
                     object=about,
                     severity="critical",
-                    explanation=f"{about} (schedule {spec_of(item).get('schedule')}) is not started: {cut(event.message, 200)}.",
+                    explanation=f"{about} is not started: {cut(event.message, 200)}.",
                     evidence=(event_line(event, facts.now), f"spec: schedule {spec_of(item).get('schedule')}"),
                     remedy="Correct the schedule or time zone; after many missed runs set startingDeadlineSeconds.",
                     commands=(f"kubectl describe cronjob {about.name} -n {about.namespace}",),

@@ -117,11 +117,13 @@ def _explain(facts: Facts, message: str, owner: ObjectRef) -> _Reading:
         return "service-account-missing", f"their service account {found[2]} does not exist", remedy, [account], 0.97
     if found := _WEBHOOK.search(message):
         why = f"admission webhook {found[1]} cannot be called: {cut(found[2], 160)}"
-        remedy = "Mend the webhook's service and pods; until then its failurePolicy (Fail) keeps every such object from being made."
+        remedy = "Mend the webhook's service and pods; until then its failurePolicy (Fail) refuses every such object."
         return "webhook-unreachable", why, remedy, named_services(facts, namespace, found[2]), 0.95
     if "violates PodSecurity" in message:
         rule = message.partition("violates ")[2]
-        remedy = f"Set the securityContext that the level asks for in the template of {owner}, or run it in another namespace."
+        remedy = (
+            f"Set the securityContext that the level asks for in the template of {owner}, or use another namespace."
+        )
         return "pod-security-violated", f"namespace {namespace} refuses them: {cut(rule, 200)}", remedy, [], 0.95
     if found := _DENIED.search(message):
         by = f"admission webhook {found[1]}" if found[1] else "an admission policy"

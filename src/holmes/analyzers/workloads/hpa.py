@@ -59,7 +59,8 @@ def _no_target(item: Object, message: str) -> Finding:
         cause="hpa-target-missing",
         object=about,
         severity="critical",
-        explanation=f"{about} scales nothing: its target {target} cannot be read ({cut(message.rpartition(': ')[2], 120)}).",
+        explanation=f"{about} scales nothing: its target {target} cannot be read "
+        f"({cut(message.rpartition(': ')[2], 120)}).",
         evidence=(quoted("condition AbleToScale", f"FailedGetScale: {message}"), f"spec: scaleTargetRef {target}"),
         remedy=f"Correct scaleTargetRef of {about}, or make {target}.",
         confidence=0.95,
@@ -103,8 +104,8 @@ def _at_max(item: Object, limited: Mapping[str, Any]) -> Finding:
         cause="hpa-at-max",
         object=about,
         severity="info",
-        explanation=f"{about} runs its maximum of {spec_of(item).get('maxReplicas')} replicas of {target}, and the load asks "
-        f"for more{f' ({use})' if use else ''}.",
+        explanation=f"{about} runs its maximum of {spec_of(item).get('maxReplicas')} replicas of {target}, and the "
+        f"load asks for more{f' ({use})' if use else ''}.",
         evidence=(quoted("condition ScalingLimited", f"TooManyReplicas: {limited.get('message')}"),),
         remedy="If the load is real, raise maxReplicas or the resources of each replica.",
         confidence=0.8,

@@ -133,9 +133,10 @@ def _flags(raw: Mapping[str, Any]) -> dict[str, Flag]:
             flags |= dict.fromkeys(_names(names), Flag(takes, kind))  # type: ignore[arg-type]
     for decision in ("ask", "deny"):
         for reason, names in (raw.get(decision) or {}).items():
-            for name in _names(names):
-                known = flags.get(name, Flag("nothing"))
-                flags[name] = Flag(known.takes, known.kind, decision, reason)  # type: ignore[arg-type]
+            for word in _names(names):
+                name = word.removesuffix("=")
+                known = flags.get(name, Flag("nothing") if name == word else Flag("value", "text"))
+                flags[name] = Flag(known.takes, known.kind, decision, reason)
     return flags
 
 

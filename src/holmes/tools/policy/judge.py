@@ -299,7 +299,8 @@ class _Walk:
                 made += map(quote, call.files[place])
             else:
                 several = call is not None and place in call.several
-                made.append(word_code(word, several=several, guarded=guarded))
+                value = call is not None and place in call.taken
+                made.append(word_code(word, several=several, guarded=guarded and not value))
         if call is not None and call.prepare:
             return ["{", call.prepare, "|", *made, ";", "}"]
         return made

@@ -30,6 +30,7 @@ class Call:
     files: dict[int, list[str]] = field(default_factory=dict)  # what wildcards at a place stand for
     prepare: str = ""  # code of a stage that its standard input goes through
     insert: dict[int, list[str]] = field(default_factory=dict)  # code in front of a word; at 0 instead of it
+    taken: set[int] = field(default_factory=set)  # places of flags' values: they are never read as flags
     several: set[int] = field(default_factory=set)  # places where one word may become several
 
     @property
@@ -85,7 +86,9 @@ def _read(call: Call) -> None:
         elif text == "--":
             rest = True
         else:
-            place += _flag(call, text, call.words[place + 1 : place + 3], word)
+            values = _flag(call, text, call.words[place + 1 : place + 3], word)
+            call.taken.update(range(place + 1, place + 1 + values))
+            place += values
         place += 1
 
 
@@ -194,7 +197,7 @@ def _judge_args(call: Call) -> None:
         if kind == "command*":
             call.inner(place, call.words[place:], "words")
             return
-        name = kind.rstrip("*?")
+        name = kind if kind.startswith("~") else kind.rstrip("*")
         files += name in ("file", "tree", "folder")
         if kind.endswith("*"):
             call.several.add(place)

@@ -83,10 +83,12 @@ def is_secret(path: str, settings: PolicySettings) -> bool:
 def judge_path(path: str, settings: PolicySettings, *, tree: bool = False) -> Ruling | None:
     """What speaks against reading a file, or everything below a folder (``tree``)."""
     plain = absolute(path, settings)
-    real = os.path.realpath(plain)
-    for place in {plain, real}:
-        if is_secret(place, settings):
-            return deny(f"{path} holds secrets", "secret path")
+    try:
+        real = os.path.realpath(plain)
+    except OSError:  # a link that we may not follow
+        real = ""
+    if is_secret(plain, settings) or is_secret(real, settings):
+        return deny(f"{path} holds secrets", "secret path")
     if _PUBLIC.fullmatch(plain) and (plain == real or plain.startswith(("/etc/", "/proc/", "/sys/", "/dev/"))):
         return None
     roots = [os.path.realpath(root) for root in settings.read_roots]
@@ -120,8 +122,8 @@ def judge_file(argument: Argument, settings: PolicySettings, *, tree: bool = Fal
 
 def mentions_secret(argument: Argument, settings: PolicySettings) -> bool:
     """Whether an argument of a command that is not understood names a place of secrets."""
-    text = argument.text.rpartition("=")[2] if argument.text.startswith("-") else argument.text
-    for piece in {text, text.rpartition(":")[2], text.rpartition("@")[2]}:
+    text = argument.text
+    for piece in {text, *(text.rpartition(mark)[2] for mark in "=:@")}:
         if "/" in piece or piece.startswith("."):
             path = absolute(piece.replace("\0", ""), settings)
             if is_secret(path, settings):
