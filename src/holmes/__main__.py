@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
-# name: (module with a Typer ``app``, one line for the help)
+# name: (module with an ``app`` that takes arguments and a name and gives the exit code, one line for the help)
 COMMANDS = {
     "ask": ("holmes.cli.ask", "Ask a question about your systems; the answer cites what it saw"),
+    "scan": ("holmes.cli.scan", "Find faults in a cluster or a snapshot, without any model"),
+    "snapshot": ("holmes.cli.snapshot", "Save a cluster to a folder and show what is in one"),
+    "analyzer": ("holmes.cli.analyzer", "List what a scan looks for"),
+    "demo": ("holmes.cli.demo", "Investigate a recorded incident: no key, no cluster, no network"),
     "toolset": ("holmes.cli.toolset", "List, refresh and test data sources"),
     "history": ("holmes.cli.history", "List and show earlier investigations"),
     "replay": ("holmes.cli.replay", "Show a recorded investigation again, without model and network"),
+    "config": ("holmes.cli.config", "Make and show the configuration"),
     "doctor": ("holmes.cli.doctor", "Check configuration, model, cluster and data sources"),
     "version": ("holmes.cli.version", "Print the version"),
 }
+INTERRUPTED = 130
+NO_READER = 141  # what a shell shows for a program that SIGPIPE ended, as kubectl and the Unix filters do
 
 
 def main() -> None:
-    """Entry point of the ``holmes`` command."""
-    arguments = sys.argv[1:]
-    if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
+    """Entry point of the ``holmes`` command: errors of ours are one message on stderr, never a traceback."""
+    _set_encoding()
+    try:
+        code = _flushed(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        code = NO_READER
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Do what the command line says; the exit code."""
+    if not arguments and _at_terminal():
         arguments = ["ask"]  # on a terminal, bare ``holmes`` opens a conversation
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
-        return
-    if arguments[0] in ("--version", "-V"):
-        arguments = ["version"]
-    name, rest = arguments[0], arguments[1:]
+        return 0
+    name, *rest = arguments
+    if name in ("--version", "-V"):
+        name = "version"
     if name not in COMMANDS:
-        print(unknown(name), file=sys.stderr)
-        sys.exit(2)
+        print(unknown(name, rest), file=sys.stderr)
+        return 2
+    return _call(name, rest)
+
+
+def _call(name: str, rest: list[str]) -> int:
     from importlib import import_module
 
-    app = import_module(COMMANDS[name][0]).app
-    app(rest, prog_name=f"holmes {name}")
+    from holmes.core.errors import HolmesError, UsageError
+
+    try:
+        code: int = import_module(COMMANDS[name][0]).app(rest, f"holmes {name}")
+        return code
+    except HolmesError as error:
+        from holmes.core.text import clean  # a server's own words may be in it
+
+        print(f"holmes: {clean(str(error))}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
 
 
 def usage() -> str:
@@ -54,16 +87,50 @@ def usage() -> str:
     )
 
 
-def unknown(name: str) -> str:
+def unknown(name: str, rest: list[str]) -> str:
     """What to say to a command that does not exist."""
     from difflib import get_close_matches
+    from shlex import quote
 
-    near = get_close_matches(name, COMMANDS, n=1)
-    if near:
+    question = " ".join([name, *rest])
+    if " " in name or (not name.isascii() and not name.startswith("-")):
+        return f"holmes: to ask a question, write: holmes ask {quote(question)}"
+    if near := get_close_matches(name, COMMANDS, n=1):
         return f"holmes: there is no command {name}. Did you mean: holmes {near[0]} ?"
-    if " " in name:
-        return f'holmes: to ask a question, write: holmes ask "{name}"'
+    if len(rest) > 1 and not any(word.startswith("-") for word in (name, *rest)):
+        return f"holmes: there is no command {name}. To ask a question, write: holmes ask {quote(question)}"
     return f"holmes: there is no command {name}. holmes --help lists the commands."
+
+
+def _at_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _set_encoding() -> None:
+    """No character ends the program. What is not for a terminal is UTF-8: JSON and HTML say that they are."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _flushed(code: int) -> int:
+    """The exit code once standard output has taken everything."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _forget_stdout()
+        print(f"holmes: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _forget_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter does not complain at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ async def _todo_write(args: Mapping[str, Any], ctx: ToolContext) -> StructuredTo
 
 
 async def _read_result(args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
-    from holmes.core import result_query
+    import holmes.core.result_query as result_query
 
     handle = str(args["handle"]).strip().strip("[]").upper()
     stored = ctx.results.stored(handle)

@@ -70,7 +70,8 @@ def flatten(messages: Sequence[Message]) -> list[Message]:
         if flat and flat[-1].role == message.role == "user":
             before = flat.pop()
             content = f"{before.content}\n\n{message.content}"
-            message = Message("user", content, before.images + message.images)
+            images, evidence = before.images + message.images, before.evidence + message.evidence
+            message = Message("user", content, images, evidence=evidence)
         flat.append(message)
     return flat
 

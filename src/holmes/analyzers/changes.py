@@ -1,4 +1,4 @@
-"""What changed in a Deployment's template with its newest revision: often the reason for a fault that is new."""
+"""What a Deployment's newest revision changed against the one that worked: often the reason for a fault that is new."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from holmes.analyzers.base import Facts, spec_of
+from holmes.analyzers.base import Facts, ref, spec_of, status_of
 from holmes.analyzers.words import cut
 from holmes.core.findings import Finding, ObjectRef
 from holmes.kube.cluster import Object
@@ -29,28 +29,28 @@ _SHOWN = 3
 
 
 def with_changes(facts: Facts, finding: Finding) -> Finding:
-    """The finding with a line of what its Deployment's last revision changed, when its pods are of that revision."""
+    """The finding with a line of what its Deployment's newest revision changed, when its pods are of that revision."""
     if finding.object.kind != "Deployment" or finding.severity == "info":
         return finding
     revisions = _revisions(facts, finding.object)
     if len(revisions) < 2:
         return finding
-    (number, newest), (_, before) = revisions[-1], revisions[-2]
+    number, newest = revisions[-1]
     named = {item.name for item in finding.related if item.kind == "Pod"}
-    newest_ref = ObjectRef("ReplicaSet", name_of(newest), finding.object.namespace)
-    if named and not named & {name_of(pod) for pod in facts.children("Pod", newest_ref)}:
+    about = finding.object
+    if named and not named & {name_of(pod) for pod in facts.children("Pod", ref(newest))}:
         return finding
+    serving = [pair for pair in revisions[:-1] if status_of(pair[1]).get("readyReplicas")]
+    good, before = (serving or revisions[:-1])[-1]
     changes = list(differences(_template(before), _template(newest)))
     if not changes:
         return finding
     more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
-    ago = age((newest.get("metadata") or {}).get("creationTimestamp"), facts.now)
-    line = f"revision {number} ({ago} ago) changed {'; '.join(changes[:_SHOWN])}{more}"
-    about = finding.object
-    undo = f"`kubectl rollout undo deployment/{about.name} -n {about.namespace}`"
-    remedy = finding.remedy
-    if "rollout undo" not in remedy:
-        remedy = f"{remedy} The revision before did not have this change: {undo} goes back."
+    made = age((newest.get("metadata") or {}).get("creationTimestamp"), facts.now)
+    against = f"revision {good}{', which still serves' if serving else ''}"
+    line = f"revision {number} ({made} ago) differs from {against}: {'; '.join(changes[:_SHOWN])}{more}"
+    undo = f"`kubectl rollout undo deployment/{about.name} --to-revision={good} -n {about.namespace}`"
+    remedy = f"{finding.remedy} To go back to {against}: {undo}."
     return replace(finding, evidence=(*finding.evidence, cut(line)), remedy=remedy)
 
 

@@ -18,8 +18,8 @@ _INTRO = """\
 # Analyzers
 
 An analyzer is a plain function that looks at objects, events and the ends of logs, and says which faults they show:
-what, where, since which fact, and what usually helps. No model is needed. `holmes scan` prints what they find, the tools
-`scan` and `inspect` give it to any model, and the offline model is made of them.
+what, where, by which fact, and what usually helps. No model is needed. `holmes scan` prints what they find, the
+tools `scan` and `inspect` give it to any model, and the offline model is made of them.
 
 * Every finding has **evidence**: lines copied from the data (a state, an exit code, an event, a log line).
 * Findings of the pods of one workload are **one** finding about that workload.
@@ -50,7 +50,7 @@ def describe(analyzer: Analyzer) -> Description:
     """Read the docstring; UsageError names a part that is missing."""
     title, _, body = analyzer.text.partition("\n")
     pieces = _PART.split(body)[1:]
-    parts = {name: text for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
+    parts = dict(zip(pieces[::2], pieces[1::2], strict=True))
     missing = [name for name in PARTS if name not in parts]
     if missing:
         raise UsageError(f"the docstring of {analyzer.module} has no part {missing[0]}")

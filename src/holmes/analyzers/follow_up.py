@@ -54,11 +54,15 @@ def _second_look(reader: Reader) -> Iterator[Job]:
         yield partial(reader.get, claim)
     for about in _references(facts, pods)[:REFERENCES]:
         yield partial(reader.get, about)
+    for item in facts.all("Ingress"):
+        for tls in spec_of(item).get("tls") or []:
+            if tls.get("secretName"):
+                yield partial(reader.get, ObjectRef("Secret", str(tls["secretName"]), namespace_of(item)))
     for namespace in _short_of_pods(facts):
         for kind in ("ResourceQuota", "LimitRange"):
             if not facts.knows_all(kind, namespace):
                 yield partial(reader.list, kind, namespace)
-    yield from _nodes(reader, pods)
+    yield from _nodes(reader)
 
 
 def _third_look(facts: Facts, reader: Reader) -> Iterator[Job]:
@@ -99,10 +103,10 @@ def _short_of_pods(facts: Facts) -> set[str]:
     }
 
 
-def _nodes(reader: Reader, pods: list[Object]) -> Iterator[Job]:
-    """The nodes of the pods; all of them when a pod finds none."""
+def _nodes(reader: Reader) -> Iterator[Job]:
+    """The nodes of the pods, of evicted ones too; all of them when a pod finds none."""
     facts = reader.facts
-    names = {str(spec_of(pod).get("nodeName") or "") for pod in pods}
+    names = {str(spec_of(pod).get("nodeName") or "") for pod in facts.all("Pod")}
     if "" in names:
         yield partial(reader.list, "Node", None)
     elif len(names) > NODES:

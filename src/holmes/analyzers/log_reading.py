@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 _ERROR = re.compile(
     r"\b(fatal|panic|critical|emerg|error|err|exception|failed|failure|cannot|can't|could not|unable to|denied|refused|"
@@ -14,9 +15,14 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _KLOG = re.compile(r"[IWEF]\d{4} \d\d:\d\d:")
+_LEVEL = re.compile(
+    r"\blevel=\"?(\w+)|(?:^|[\s\[|])(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC)(?=[\s\]:|])"
+)
+_ERROR_LEVELS = frozenset("error err fatal panic critical alert emergency emerg severe".split())
 _LOUD = re.compile(r"\b(fatal|panic|critical|emerg)\b", re.IGNORECASE)
 _PANIC = re.compile(r"^(?:\S+ )?(panic: .+|fatal error: .+|thread '.*' panicked at .+)")
 _GO_FRAME = re.compile(r"^\s+(/\S+\.go:\d+|\S+\.go:\d+)")
+_GO_LIBRARY = re.compile(r"/(go|golang)/src/|^runtime/|/runtime/(panic|signal)")
 _PYTHON = re.compile(r"^\s*Traceback \(most recent call last\):")
 _PYTHON_FRAME = re.compile(r'^\s*File "(.+?)", line (\d+)')
 _PYTHON_END = re.compile(r"^([A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)?)(: .*)?$")
@@ -28,11 +34,12 @@ _NODE_FRAME = re.compile(r"^\s+at (.+:\d+:\d+\)?)")
 
 @dataclass(frozen=True, slots=True)
 class StackTrace:
-    """A crash in the log: ``head`` says what, ``frame`` where ("" when no frame was seen)."""
+    """A crash in the log: ``head`` says what, ``frame`` where ("" when none was seen), ``line`` is the frame's line."""
 
     language: str
     head: str
     frame: str = ""
+    line: str = ""
 
 
 def decisive_line(lines: Sequence[str]) -> str:
@@ -49,17 +56,25 @@ def decisive_line(lines: Sequence[str]) -> str:
 
 
 def is_error(line: str) -> bool:
-    """Whether a line reports an error: by its JSON level, else by its words."""
+    """Whether a line reports an error: by its level where it has one, else by its words."""
+    level = level_of(line)
+    return level == "error" if level else bool(_ERROR.search(line))
+
+
+def level_of(line: str) -> Literal["error", "warning", "info", ""]:
+    """The level that a line gives itself (JSON, klog, logfmt, or a word near its start), "" when there is none."""
     if line.startswith("{"):
-        level = _json_level(line)
-        if level:
-            return level in ("error", "err", "fatal", "panic", "critical", "alert", "emergency", "emerg", "severe")
-    if _KLOG.match(line):
-        return line[0] in "EF"
-    head = line[:80].upper()
-    if " INFO " in head or " DEBUG " in head or "LEVEL=INFO" in head:
-        return False
-    return bool(_ERROR.search(line))
+        word = _json_level(line)
+    elif _KLOG.match(line):
+        word = {"I": "info", "W": "warning"}.get(line[0], "error")
+    else:
+        found = _LEVEL.search(line[:100])
+        word = (found[1] or found[2]).lower() if found else ""
+    if word in ("info", "debug", "trace", "notice", "verbose"):
+        return "info"
+    if word.startswith("warn"):
+        return "warning"
+    return "error" if word in _ERROR_LEVELS else ""
 
 
 def _json_level(line: str) -> str:
@@ -78,32 +93,32 @@ def stack_trace(lines: Sequence[str]) -> StackTrace | None:
         line = lines[start]
         rest = lines[start + 1 :]
         if found := _PANIC.match(line):
-            return StackTrace("Rust" if "panicked at" in line else "Go", found[1], _go_frame(rest))
+            return StackTrace("Rust" if "panicked at" in line else "Go", found[1], *_go_frame(rest))
         if _PYTHON.match(line) and (trace := _python(rest)):
             return trace
         if _JVM.search(line) and any(_JVM_FRAME.match(frame) for frame in rest[:3]):
-            return StackTrace("Java", line.strip(), _first(_JVM_FRAME, rest))
+            return StackTrace("Java", line.strip(), *_first(_JVM_FRAME, rest))
         if _NODE.match(line) and any(_NODE_FRAME.match(frame) for frame in rest[:3]):
-            return StackTrace("JavaScript", line.strip(), _first(_NODE_FRAME, rest))
+            return StackTrace("JavaScript", line.strip(), *_first(_NODE_FRAME, rest))
     return None
 
 
-def _go_frame(lines: Sequence[str]) -> str:
-    """The first frame that is neither of the runtime nor of the standard library, else the first one."""
-    frames = [found[1] for line in lines if (found := _GO_FRAME.match(line))]
-    own = [frame for frame in frames if not re.search(r"/(go|golang)/src/|^runtime/|/runtime/(panic|signal)", frame)]
-    return next(iter(own or frames), "")
+def _go_frame(lines: Sequence[str]) -> tuple[str, str]:
+    """The first frame that is neither of the runtime nor of the standard library, else the first one; and its line."""
+    frames = [(found[1], line.strip()) for line in lines if (found := _GO_FRAME.match(line))]
+    own = [frame for frame in frames if not _GO_LIBRARY.search(frame[0])]
+    return next(iter(own or frames), ("", ""))
 
 
 def _python(lines: Sequence[str]) -> StackTrace | None:
-    frame = ""
+    frame, written = "", ""
     for line in lines:
         if found := _PYTHON_FRAME.match(line):
-            frame = f"{found[1]}:{found[2]}"
+            frame, written = f"{found[1]}:{found[2]}", line.strip()
         elif _PYTHON_END.match(line.strip()) and not line.startswith((" ", "\t")):
-            return StackTrace("Python", line.strip(), frame)
+            return StackTrace("Python", line.strip(), frame, written)
     return None
 
 
-def _first(pattern: re.Pattern[str], lines: Sequence[str]) -> str:
-    return next((found[1] for line in lines if (found := pattern.match(line))), "")
+def _first(pattern: re.Pattern[str], lines: Sequence[str]) -> tuple[str, str]:
+    return next(((found[1], line.strip()) for line in lines if (found := pattern.match(line))), ("", ""))

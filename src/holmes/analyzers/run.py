@@ -54,8 +54,8 @@ async def inspect(
     if found and found.kind == "Namespace":
         return await scan(cluster, name, deadline, used)
     if found is None and not isinstance(kinds, Gap):
-        near = kinds.near(kind)
-        hint = f"; near: {', '.join(near)}" if near else ""
+        alike = kinds.near(kind)
+        hint = f"; near: {', '.join(alike)}" if alike else ""
         gap = Gap(f"{kind} {name}", "unsupported", f'the cluster has no resource type "{kind}"{hint}')
         return ScanResult(f"{kind} {name}", cluster.name, cluster.now, gaps=(gap,))
     place = "" if found and not found.namespaced else namespace or cluster.namespace

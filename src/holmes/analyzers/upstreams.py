@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from holmes.analyzers.base import Facts, spec_of, status_of
+from holmes.analyzers.log_reading import level_of
 from holmes.core.findings import ObjectRef
 from holmes.kube.related import name_of, namespace_of
 
@@ -32,20 +33,21 @@ _FAILURES: tuple[tuple[Failure, re.Pattern[str]], ...] = (
     ("timeout", re.compile(r"timed? ?out|ETIMEDOUT|deadline exceeded", re.IGNORECASE)),
     (
         "status",
-        re.compile(r"(status|code|returned|responded|http|got|->|:)\W{0,3}(code\W{0,3})?5\d\d\b", re.IGNORECASE),
+        re.compile(
+            r"(status|code|returned|responded|got|->|http/[\d.]+\"?)\W{0,3}(code\W{0,3})?5\d\d\b", re.IGNORECASE
+        ),
     ),
 )
 _NAME = r"(?P<host>[0-9a-zA-Z](?:[0-9a-zA-Z.-]*[0-9a-zA-Z])?)"
 _URL = re.compile(rf"\b[a-z][a-z0-9+.-]*://(?:[^/\s@\"']*@)?{_NAME}(?::(?P<port>\d+))?", re.IGNORECASE)
-_TARGETS = (
-    _URL,
+_PHRASES = (
     re.compile(rf"\blookup {_NAME}(?: on|:)"),
     re.compile(rf"\bhost=['\"]?{_NAME}['\"]?,? port=(?P<port>\d+)"),
     re.compile(rf"(?:ENOTFOUND|EAI_AGAIN|UnknownHostException:|resolve host:|bad address) ['\"]?{_NAME}"),
     re.compile(rf"host name \"{_NAME}\""),
     re.compile(rf"(?:dial (?:tcp|udp)|E[A-Z]{{6,12}}|connect(?:ion|ing)? to) {_NAME}:(?P<port>\d+)"),
-    re.compile(rf"\b{_NAME}:(?P<port>\d{{2,5}})\b"),
 )  # fmt: skip
+_BARE = re.compile(rf"\b{_NAME}:(?P<port>\d{{2,5}})\b")
 _LOCAL = ("localhost", "127.0.0.1", "0.0.0.0", "::1")
 _QUICK = re.compile(
     r"host|refus|time|reset|unreach|resol|5\d\d|getaddrinfo|ENOT|bad address|exceeded|route", re.IGNORECASE
@@ -98,6 +100,8 @@ def failed_calls(facts: Facts, namespace: str, lines: Sequence[str]) -> list[Cal
         if not _QUICK.search(line):
             continue
         failure = next((name for name, pattern in _FAILURES if pattern.search(line)), None)
+        if failure and level_of(line) == "info":
+            continue
         target = target_of(facts, namespace, line, urls_only=failure == "status") if failure else None
         if failure is None or target is None:
             continue
@@ -108,20 +112,19 @@ def failed_calls(facts: Facts, namespace: str, lines: Sequence[str]) -> list[Cal
 
 
 def target_of(facts: Facts, namespace: str, line: str, *, urls_only: bool = False) -> Target | None:
-    """The host that a line names, None for none or the program's own."""
-    for pattern in (_URL,) if urls_only else _TARGETS:
+    """The host that a line names, None for none or the program's own.
+
+    A bare ``host:port`` counts only when it is an address or a known Service: ``errno:110`` looks the same.
+    """
+    for pattern in (_URL,) if urls_only else (_URL, *_PHRASES, _BARE):
         for found in pattern.finditer(line):
-            host = found["host"].strip("[]").lower().rstrip(".")
-            if host in _LOCAL or host.isdigit() or not _is_host(host):
+            host = found["host"].lower().rstrip(".")
+            about = object_of(facts, namespace, host)
+            known = about is not None and facts.get(about.kind, about.namespace, about.name) is not None
+            if host in _LOCAL or host.isdigit() or (pattern is _BARE and not known and not _is_address(host)):
                 continue
-            port = found.groupdict().get("port") or ""
-            return Target(host, port, object_of(facts, namespace, host))
+            return Target(host, found.groupdict().get("port") or "", about)
     return None
-
-
-def _is_host(host: str) -> bool:
-    """Not a time (15:04), a source file (main.go:12) or the like."""
-    return not re.search(r"\.(go|py|js|ts|java|rb|rs|c|cc|cpp|php|sh|log)$", host) and any(c.isalnum() for c in host)
 
 
 def named_services(facts: Facts, namespace: str, line: str) -> list[ObjectRef]:

@@ -43,7 +43,7 @@ def cut(text: str, limit: int = LINE) -> str:
     if len(line) <= limit:
         return line
     head = limit * 2 // 3
-    return f"{line[:head]} … {line[-(limit - head - 3) :]}"
+    return f"{line[:head].rstrip()} … {line[-(limit - head - 3) :].lstrip()}"
 
 
 def event_line(event: KubeEvent, now: datetime) -> str:

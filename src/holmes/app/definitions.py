@@ -98,16 +98,29 @@ def _add(
     loaded, wrong = load_toolsets(document, env)
     problems += wrong
     for each in loaded:
-        definition = _from_yaml(each, origin, found)
-        if each.name in found and found[each.name].origin == origin:
-            where = found[each.name].where
-            problems.append(Problem(definition.where, f"the toolset {each.name} is already defined at {where}"))
+        known = found.get(each.name)
+        if known is not None and known.origin in ("config", "custom"):
+            problems.append(Problem(each.where, f"the toolset {each.name} is already defined at {known.where}"))
             continue
-        found[each.name] = definition
+        found[each.name] = _from_yaml(each, origin, found)
 
 
 def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) -> Definition:
-    return Definition(each.name, lambda config, services: YAMLToolset(each), origin=origin)
-
-
-_ = get_close_matches
+    problem = "; ".join(str(problem) for problem in each.problems)
+    if not problem and each.type != "custom":
+        problem = f"{each.where}: this version has no toolsets of type {each.type}"
+    elif not problem and not each.tools:
+        near = get_close_matches(each.name, list(known), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        problem = f"{each.where}: there is no built-in toolset {each.name}, and it defines no tools{hint}"
+    return Definition(
+        each.name,
+        lambda config, services: YAMLToolset(each, services),
+        each.description,
+        origin,
+        each.enabled,
+        each.settings,
+        each.tags,
+        each.where,
+        problem=problem,
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +12,25 @@ from holmes.agent.engine import Parts
 from holmes.agent.opening import kubernetes_opening, nothing
 from holmes.agent.prompt import PromptInputs, components
 from holmes.agent.safeguards import Limits
+from holmes.app.clusters import clusters_for
 from holmes.app.definitions import definitions
+from holmes.app.own_secrets import masker_for
 from holmes.core.config import Config
-from holmes.core.env import MODEL_KEYS, holmes_home
+from holmes.core.env import holmes_home
 from holmes.core.errors import Problem, StoreError
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
 from holmes.core.local_results import LocalResults
-from holmes.core.masking import Masker
 from holmes.core.paths import private_folder
 from holmes.core.principal import Principal
 from holmes.core.process import ChildProcess
 from holmes.kube.cluster import Clusters, Gap
-from holmes.kube.clusters import LiveClusters
 from holmes.llm.base import LLM
 from holmes.llm.default import DefaultLLM, OnWait, Retry
 from holmes.tools.manager import ToolsetManager
 from holmes.tools.tool import Services, ToolContext
 
 Say = Callable[[str], None]
-# Variables whose value is a secret wherever it turns up.
-_CREDENTIALS = re.compile(r".*(PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$")
 
 
 @dataclass
@@ -65,11 +63,10 @@ class Base:
     services: Services
 
 
-def base(config: Config, env: Mapping[str, str]) -> Base:
-    """The seams to the outside world."""
+def base(config: Config, env: Mapping[str, str], snapshot: Path | None = None) -> Base:
+    """The seams to the outside world; ``snapshot`` is a folder that stands in for the cluster."""
     http, process = DefaultHttp(env), ChildProcess()
-    kubeconfig = str(config.kubeconfig or "")
-    clusters = LiveClusters(env, http, process, kubeconfig, config.context)
+    clusters = clusters_for(config, env, snapshot)
     services = Services(env, clusters, process, http, config.prerequisite_timeout)
     return Base(holmes_home(env), http, process, clusters, services)
 
@@ -82,11 +79,12 @@ def wire(
     say: Say = lambda text: None,
     keep: bool = True,
     refresh: bool = False,
+    snapshot: Path | None = None,
 ) -> Setup:
     """Put an engine's parts together. UsageError and ConfigError say what is wrong with the configuration."""
     keep = keep and config.history.keep
-    ground = base(config, env)
-    masker = Masker(_literals(config, env))
+    ground = base(config, env, snapshot)
+    masker = masker_for(config, env)
     journal = _journal(ground.home, keep, say)
     manager, problems = toolsets(config, env, ground, keep=keep)
     for problem in problems:
@@ -103,7 +101,7 @@ def wire(
         sink=each_call,
         results=each_call,
         deadline=0.0,
-        clock=_clock(),
+        clock=_clock,
         namespace=config.namespace,
     )
     parts = Parts(
@@ -114,7 +112,9 @@ def wire(
         masker=masker,
         world=world,
         cluster=_cluster_name(config, ground.clusters),
-        prompt=PromptInputs(additions=config.system_prompt_additions, switches=components(config.prompt_enabled)),
+        prompt=PromptInputs(
+            additions=config.system_prompt_additions, switches=components(config.prompt_enabled, config.prompts)
+        ),
         limits=Limits(config.max_steps, config.max_seconds, config.max_tokens, config.max_cost),
         shown=_shown(config, llm),
         tool_timeout=config.tool_timeout,
@@ -207,14 +207,6 @@ def _usable(home: Path) -> bool:
     return True
 
 
-def _literals(config: Config, env: Mapping[str, str]) -> dict[str, str]:
-    """Values of our own credentials, so that they are masked wherever they turn up."""
-    found = {value: name for name, value in env.items() if MODEL_KEYS.fullmatch(name) or _CREDENTIALS.fullmatch(name)}
-    if config.api_key:
-        found[config.api_key.reveal()] = "api_key"
-    return {value: name for value, name in found.items() if len(value) >= 8}
-
-
 def _shown(config: Config, llm: LLM) -> int:
     tokens = min(config.results.max_tokens, int(llm.window * config.results.max_percent / 100))
     return tokens * 3  # logs and tables have about three characters a token
@@ -230,7 +222,5 @@ def _cluster_name(config: Config, clusters: Clusters) -> Callable[[], Any]:
     return name
 
 
-def _clock() -> Callable[[], Any]:
-    from datetime import UTC, datetime
-
-    return lambda: datetime.now(UTC)
+def _clock() -> datetime:
+    return datetime.now(UTC)

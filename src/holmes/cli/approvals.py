@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import os
+import select
+import termios
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from holmes.agent.approval import Decision
 from holmes.cli.terminal import Terminal
 
 CHOICES = "[y]es, yes to [a]ll until I leave, [n]o, or type why not"
+_TERMINAL = Path("/dev/tty")
 
 
 @dataclass(slots=True)
@@ -19,34 +23,63 @@ class TerminalApprovals:
 
     terminal: Terminal
     _all: bool = False
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def decide(self, pending: dict[str, Any]) -> Decision:
-        """One question at a time; Ctrl-D means no."""
-        async with self._lock:
-            if self._all:
+        """Ask about one call; Ctrl-D means no. Can be cancelled while it waits."""
+        if self._all:
+            return Decision(True)
+        self.terminal.print()
+        self.terminal.print("A person has to decide:", "yellow", "bold")
+        for line in visible(pending["description"]).splitlines():
+            self.terminal.print(f"  {line}")
+        self.terminal.print(f"  {visible(pending['reason'])}", "dim")
+        reply = (await _ask(f"Run it? {CHOICES}: ")).strip()
+        match reply.lower():
+            case "y" | "yes":
                 return Decision(True)
-            self.terminal.print()
-            self.terminal.print(self.terminal.paint("A person has to decide:", "yellow", "bold"))
-            self.terminal.print(f"  {pending['description']}")
-            self.terminal.print(f"  {pending['reason']}")
-            reply = (await asyncio.to_thread(_read, f"Run it? {CHOICES}: ")).strip()
-            match reply.lower():
-                case "y" | "yes":
-                    return Decision(True)
-                case "a" | "all":
-                    self._all = True
-                    return Decision(True)
-                case "" | "n" | "no":
-                    return Decision(False)
-                case _:
-                    return Decision(False, reply)
+            case "a" | "all":
+                self._all = True
+                return Decision(True)
+            case "" | "n" | "no":
+                return Decision(False)
+            case _:
+                return Decision(False, reply)
 
 
-def _read(question: str) -> str:
+def visible(text: str) -> str:
+    """The text with escapes in the place of all that does not show: what is approved is what is seen."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def somebody_there() -> bool:
+    """Whether there is a terminal to ask at, whatever standard input is."""
     try:
-        with Path("/dev/tty").open("r+b", buffering=0) as terminal:
-            terminal.write(question.encode())
-            return terminal.readline().decode("utf-8", "replace")
+        with _TERMINAL.open("r+b", buffering=0):
+            return True
     except OSError:
+        return False
+
+
+async def _ask(question: str) -> str:
+    """The line that is typed; "" at its end and without a terminal."""
+    stop, wake = os.pipe()
+    try:
+        return await asyncio.to_thread(_read, question, stop)
+    finally:
+        os.close(wake)  # ends the thread when we are cancelled
+
+
+def _read(question: str, stop: int) -> str:
+    try:
+        with _TERMINAL.open("r+b", buffering=0) as terminal:
+            termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
+            terminal.write(question.encode())
+            ready, _, _ = select.select([terminal, stop], [], [])
+            return terminal.readline().decode("utf-8", "replace") if terminal in ready else ""
+    except (OSError, termios.error):
         return ""
+    finally:
+        os.close(stop)

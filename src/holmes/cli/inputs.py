@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holmes.core.errors import UsageError
+from holmes.core.text import clean
 
 SILENCE = 2.0  # seconds that a pipe may stay silent when a prompt is given as well
-PIPE_LIMIT = 256_000_000  # bytes that are read of a pipe or a file at most
+LIMIT = 256_000_000  # bytes that are read of a pipe or a file at most
 DEFAULT_QUESTION = "What is wrong here, and what shows it?"
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,63 +27,70 @@ class Inputs:
     piped: bool = False
 
 
-def gather(prompt: str | None, prompt_file: Path | None, files: Sequence[Path], say: Callable[[str], None]) -> Inputs:
+def gather(
+    prompt: str | None,
+    prompt_file: Path | None,
+    files: Sequence[Path],
+    say: Callable[[str], None],
+    silence: float = SILENCE,
+) -> Inputs:
     """Read everything; UsageError names what cannot be used. ``say`` gets remarks for stderr."""
     if prompt is not None and prompt_file is not None:
         raise UsageError("give a prompt or --prompt-file, not both")
-    question = read_file(prompt_file).decode("utf-8", "replace") if prompt_file else (prompt or "")
+    written = read_file(prompt_file).decode("utf-8-sig", "replace") if prompt_file else prompt
+    question = clean(written or "").strip()
     attached = [(str(path), read_file(path)) for path in files]
-    piped = _stdin(have_prompt=bool(question.strip()), say=say)
+    piped = _stdin(bool(question), say, silence)
     if piped:
         attached.append(("standard input", piped))
-    if not question.strip() and prompt is None and piped:
+    if written is None and piped:
         question = DEFAULT_QUESTION
-    return Inputs(question.strip(), tuple(attached), bool(piped))
+    return Inputs(question, tuple(attached), bool(piped))
 
 
 def read_file(path: Path) -> bytes:
     """A file's content, bounded; UsageError says why it cannot be read."""
     try:
         with path.open("rb") as file:
-            content = file.read(PIPE_LIMIT + 1)
+            content = file.read(LIMIT + 1)
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    if len(content) > PIPE_LIMIT:
-        raise UsageError(
-            f"is larger than {PIPE_LIMIT // 1_000_000} MB", where=str(path), remedy="cut it first (grep, tail)"
-        )
+    if len(content) > LIMIT:
+        raise UsageError(f"is larger than {LIMIT // 1_000_000} MB", where=str(path), remedy="cut it first (grep, tail)")
     return content
 
 
-def _stdin(have_prompt: bool, say: Callable[[str], None]) -> bytes:
+def _stdin(have_prompt: bool, say: Callable[[str], None], silence: float) -> bytes:
     """What was piped in; a terminal and a closed stdin give nothing."""
-    try:
-        if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    descriptor = sys.stdin.fileno()
+    if not _ready(descriptor, silence):
+        if have_prompt:
+            say(f"standard input stayed silent for {silence:g} s and is ignored")
             return b""
-        descriptor = sys.stdin.fileno()
-    except (OSError, ValueError):
-        return b""
-    if have_prompt and not _ready(descriptor):
-        say(f"standard input stayed silent for {SILENCE:g} s and is ignored")
-        return b""
+        say("waiting for standard input")
+    return _read_all(descriptor, say, silence)
+
+
+def _read_all(descriptor: int, say: Callable[[str], None], silence: float) -> bytes:
     chunks: list[bytes] = []
-    size = 0
-    while size <= PIPE_LIMIT:
+    size, told = 0, False
+    while size <= LIMIT:
+        if chunks and not told and not _ready(descriptor, silence):
+            say("reading standard input until it ends")
+            told = True
         try:
-            chunk = os.read(descriptor, 1 << 20)
-        except OSError:
-            break
+            chunk = os.read(descriptor, _CHUNK)
+        except OSError as error:
+            raise UsageError(f"cannot be read: {error.strerror}", where="standard input") from error
         if not chunk:
-            break
+            return b"".join(chunks)
         chunks.append(chunk)
         size += len(chunk)
-    if size > PIPE_LIMIT:
-        say(f"standard input is cut at {PIPE_LIMIT // 1_000_000} MB")
+    say(f"standard input is cut at {LIMIT // 1_000_000} MB")
     return b"".join(chunks)
 
 
-def _ready(descriptor: int) -> bool:
-    try:
-        return bool(select.select([descriptor], [], [], SILENCE)[0])
-    except (OSError, ValueError):
-        return False
+def _ready(descriptor: int, seconds: float) -> bool:
+    return bool(select.select([descriptor], [], [], seconds)[0])

@@ -6,21 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holmes.cli.terminal import Terminal
+from holmes.cli.terminal import Terminal, columns
 from holmes.core.events import (
     AiMessage,
     AnswerDelta,
+    AnswerEnd,
     AnswerReset,
     Compacted,
     Event,
+    Record,
     StartToolCalling,
     TodoUpdated,
     TokenCount,
     ToolCallingResult,
 )
 
-_LOOK = {"success": ("✓", "green"), "no_data": ("∅", "yellow"), "error": ("✗", "red")}
-_TODO = {"pending": "☐", "in_progress": "◐", "completed": "☑", "failed": "☒"}
+_SIGNS = {"success": "✓", "no_data": "∅", "error": "✗"}
+_TODO_SIGNS = {"pending": "☐", "in_progress": "◐", "completed": "☑", "failed": "☒"}
+_KEPT = 500  # characters of the answer being written that the status line may need
 
 
 @dataclass(slots=True)
@@ -44,52 +47,50 @@ class Progress:
                 self._finished(event)
                 self._status()
             case AnswerDelta():
-                self._writing = (self._writing + event.content)[-200:]
-                self.terminal.status(self.terminal.paint(f"… {self._writing.splitlines()[-1]}", "dim"))
-            case AnswerReset():
+                self._writing = (self._writing + event.content)[-_KEPT:]
+                self.terminal.status(self.terminal.fit_end(self._writing), "dim")
+            case AnswerReset() | AnswerEnd():
                 self._writing = ""
             case AiMessage():
                 if event.content.strip():
-                    self.terminal.print(self.terminal.paint(event.content.strip(), "dim"))
+                    self.terminal.print(event.content.strip(), "dim")
             case TodoUpdated():
                 for todo in event.todos:
-                    self.terminal.print(self.terminal.fit(f"  {_TODO[todo['status']]} {todo['content']}"))
+                    sign = _TODO_SIGNS.get(todo["status"], "☐")
+                    self.terminal.print(self.terminal.fit(f"{sign} {todo['content']}"))
             case Compacted():
-                self.terminal.print(self.terminal.paint(f"  {event.content}", "dim"))
+                self.terminal.print(f"  {event.content}", "dim")
             case TokenCount():
                 if self.verbose:
-                    self.terminal.print(self.terminal.paint(f"  {usage_line(event.metadata)}", "dim"))
+                    self.terminal.print(f"  {usage_line(event.metadata)}", "dim")
+            case Record():
+                self._status()
             case _:
                 pass
 
     def waiting(self, seconds: float, reason: str) -> None:
         """The provider asked to wait."""
-        self.terminal.print(self.terminal.paint(f"  {reason}; trying again in {seconds:.0f} s", "yellow"))
+        self.terminal.print(f"  {reason}; trying again in {seconds:.0f} s", "yellow")
 
     def clear(self) -> None:
         """Take the status line away."""
-        self.terminal.status("")
-        if self.terminal.live:
-            self.terminal.stream.write("\r\033[K")
-            self.terminal.stream.flush()
+        self.terminal.clear()
 
     def _finished(self, event: ToolCallingResult) -> None:
-        result = event.result
-        sign, colour = _LOOK.get(result["status"], ("?", "yellow"))
-        reference = result.get("reference") or "–"
-        detail = f" {result['error']}" if result.get("error") else ""
-        what = result.get("invocation") or event.description
-        line = self.terminal.fit(f"{sign} {reference} {what} ({result['elapsed_seconds']:.1f} s){detail}")
-        self.terminal.print(self.terminal.paint(line, colour) if sign == "✗" else line)
-        if self.show_output and result.get("data"):
-            for text in str(result["data"]).splitlines():
-                self.terminal.print(self.terminal.paint(f"    {text}", "dim"))
+        result, terminal = event.result, self.terminal
+        failed = result["status"] == "error"
+        before = f"{_SIGNS.get(result['status'], '?')} {result.get('reference') or '–'} "
+        after = f" ({result['elapsed_seconds']:.1f} s) {result.get('error') or ''}"
+        room = max(terminal.width - columns(before) - columns(after), terminal.width // 2)
+        what = terminal.fit(result.get("invocation") or event.description, room)
+        terminal.print(terminal.fit(f"{before}{what}{after}"), *(["red"] if failed else []))
+        if self.show_output:
+            for line in str(result.get("data") or "").splitlines():
+                terminal.print(f"    {line}", "dim")
 
     def _status(self) -> None:
-        if self._running:
-            self.terminal.status(self.terminal.paint(f"… {', '.join(self._running.values())}", "dim"))
-        else:
-            self.terminal.status(self.terminal.paint("… thinking", "dim"))
+        doing = ", ".join(self._running.values()) or "thinking"
+        self.terminal.status(self.terminal.fit(f"… {doing}"), "dim")
 
 
 def usage_line(metadata: Mapping[str, Any]) -> str:

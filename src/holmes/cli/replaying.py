@@ -9,7 +9,7 @@ from pathlib import Path
 from holmes.agent.engine import Engine, RunOptions
 from holmes.app.replay import replay_parts
 from holmes.cli.options import Output
-from holmes.cli.output import print_jsonl, print_report
+from holmes.cli.output import print_event, print_report
 from holmes.cli.progress import Progress
 from holmes.cli.session import exit_code
 from holmes.cli.terminal import Terminal
@@ -30,7 +30,7 @@ def run_replay(path: Path, output: Output, verbose: int) -> int:
             run = await engine.start(replay.question, options)
             async for entry in run.log.read():
                 if output is Output.JSONL:
-                    print_jsonl(entry)
+                    print_event(entry.event.kind, entry.seq, entry.event.as_data())
                 progress.show(entry.event)
             progress.clear()
             report = await run.wait()

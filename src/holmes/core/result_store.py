@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -56,6 +57,19 @@ class RunResults(Protocol):
 
     def stored(self, reference: str) -> Stored | None:
         """What is known of a finished result, None when there is none of that reference."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why results are not kept whole (a full disk, no right to write); "" when all is well."""
+        ...
+
+    def path(self, reference: str) -> Path:
+        """The file with the text of a finished result; StoreError when there is none of that reference."""
+        ...
+
+    def read(self, reference: str, max_bytes: int = 16_000_000) -> str:
+        """The text from its beginning, at most ``max_bytes`` of UTF-8; "" when there is none of that reference."""
         ...
 
     def contains(self, reference: str, text: str) -> bool:

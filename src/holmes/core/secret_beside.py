@@ -17,14 +17,13 @@ _WORD = (
 _SEPARATOR = r"(?:[\"'`\[\])\\]*[ \t]*(?:=>|:=|={1,2}|!=|:)|>)"
 KEYED = rf"{_WORD}[A-Za-z0-9_.-]*{_SEPARATOR}[ \t]*[^\x00-\x20,;)}}\]&=]"
 _FLAG_VALUE = r"[\"',]*(?:[ \t,]+[\"']?|[ \t]*\n[ \t]*(?:-[ ]+[\"']?|[\"']))"
-FLAG = (
-    r"\B--?[A-Za-z0-9-]*(?i:password|passwd|passphrase|secret|token|api-?key|access-?key|pass)[A-Za-z0-9-]*"
-    rf"{_FLAG_VALUE}[^\s\"'-]"
-)
+FLAG = rf"\B--?[A-Za-z0-9_-]*{_WORD}[A-Za-z0-9_-]*{_FLAG_VALUE}[^\s\"'-]"
 NAMED = (
     rf"\b(?i:name|key)(?:{_QUOTE})?[ ]*[:=][ ]*(?:{_QUOTE})?[A-Za-z0-9_.-]*{_WORD}[A-Za-z0-9_.-]*(?:{_QUOTE})?,?\s*"
     rf"(?:{_QUOTE})?(?i:value)(?:{_QUOTE})?[ ]*[:=][ ]*[^\s]"
 )
+QUOTED = rf"{_WORD}[A-Za-z0-9_-]*[ ]+(?:\"[^\"\n]+\"|'[^'\n]+');"
+COMPARED = rf"[\"'][ ]*(?:={{2,3}}|!={{1,2}}|<>)[ ]*[A-Za-z0-9_.$]*{_WORD}"
 
 _INDENT = 120  # columns in which a key can be the first of its line
 _KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
@@ -32,10 +31,14 @@ _PARTS = re.compile(
     rb"(?P<key>[A-Za-z0-9_.\x80-\xff-]*(?:[ ](?i:key))?[A-Za-z0-9_.-]*)(?P<close>[\"'`\[\])\\]*)[ \t]*"
     rb"(?P<sep>=>|:=|={1,2}|!=|:|>)(?P<space>[ \t]*)"
 )
-_FLAG_PARTS = re.compile(rf"--?(?P<key>[A-Za-z0-9-]+){_FLAG_VALUE}".encode())
+_FLAG_PARTS = re.compile(rf"--?(?P<key>[A-Za-z0-9_-]+){_FLAG_VALUE}".encode())
 _NAMED_PARTS = re.compile(
     rb"(?i:name|key)[\\\"'`]*[ ]*[:=][ ]*[\\\"'`]*(?P<key>[A-Za-z0-9_.-]+)[\\\"'`]*,?\s*"
     rb"[\\\"'`]*(?i:value)[\\\"'`]*[ ]*[:=][ ]*"
+)
+_QUOTED_PARTS = re.compile(rb"(?P<key>[A-Za-z0-9_-]+)[ ]+[\"'](?P<value>[^\"'\n]+)[\"'];")
+_COMPARED_PARTS = re.compile(
+    rb"[\"'](?P<value>[^\"'\n]{3,200})[\"'][ ]*(?:={2,3}|!={1,2}|<>)[ ]*(?:[A-Za-z0-9_$]+\.)*(?P<key>[A-Za-z0-9_]+)"
 )
 _LINE_START = re.compile(rb"(?:[ \t>+#$-]*|[ \t-]*(?:\[\d*\][ ]?)?(?:export|ENV|ARG|set|setx|SET|env|declare -x)[ ])")
 _OPENING = re.compile(rb"(\[?[ \t]*)(?:[@fbru]{1,2})?(\\*[\"'`])")
@@ -116,6 +119,22 @@ class Beside:
         named = parts.group("key").isupper()
         value = self._value(window, at, parts.end(), b":", named) if verdict.level else None
         return self._hits(window, verdict, value, named) if value else Found([], parts.end())
+
+    def quoted(self, window: Window, at: int) -> Found:
+        """``password "value";`` of configuration files."""
+        return self._pair(window, at, _QUOTED_PARTS.match(window.data, at))
+
+    def compared(self, window: Window, at: int) -> Found:
+        """``"value" == password``, seen at the second quote."""
+        begin = max(0, at - 200, window.data.rfind(b"\n", max(0, at - 200), at) + 1)
+        before = max(window.data.rfind(quote, begin, at) for quote in (b'"', b"'"))
+        return self._pair(window, at, _COMPARED_PARTS.match(window.data, before) if before >= 0 else None)
+
+    def _pair(self, window: Window, at: int, parts: re.Match[bytes] | None) -> Found:
+        if parts is None:
+            return Found([], at + 1)
+        found = self._hits(window, self._verdict(parts.group("key")), Value(*parts.span("value"), quoted=True), False)
+        return Found(found.hits, max(found.resume, at + 1))
 
     def _verdict(self, key: bytes) -> KeyVerdict:
         verdict = self._verdicts.get(key)

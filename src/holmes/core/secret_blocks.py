@@ -52,7 +52,7 @@ _PEM_LINES = re.compile(
     rb"(?:(?:\\+[nr]|[\s\"',])*(?:[A-Za-z0-9+/]{16,}={0,2}|(?:Proc-Type|DEK-Info|Comment|Version):[^\n\\]*))*"
     rb"(?:(?:\\+[nr]|[\s\"',])*[A-Za-z0-9+/]+={1,2})?"
 )
-_PUTTY = re.compile(rb"PuTTY-User-Key-File-\d[^\n]*\n(?:[A-Za-z-]+: [^\n]*\n|[A-Za-z0-9+/=]+\n?)*")
+_PUTTY = re.compile(rb"PuTTY-User-Key-File-\d[^\n]*(?:\n(?:[A-Za-z-]+: [^\n]*|[A-Za-z0-9+/=]+))*")
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
 
 

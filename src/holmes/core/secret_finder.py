@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from holmes.core import secret_blocks as blocks
-from holmes.core.secret_beside import FLAG, KEYED, NAMED, Beside
+from holmes.core.secret_beside import COMPARED, FLAG, KEYED, NAMED, QUOTED, Beside
 from holmes.core.secret_blocks import Found, Hit, MoreNeeded, Window
 from holmes.core.secret_keys import is_random
 from holmes.core.secret_kinds import SHAPES, TELLING, TOKENS, Shape, Token
@@ -105,6 +105,8 @@ class Finder:
             Rule(r"\b(?:stringData|data):map\[", blocks.go_secret),
             Rule(NAMED, self._beside.named),
             Rule(FLAG, self._beside.flag),
+            Rule(QUOTED, self._beside.quoted),
+            Rule(COMPARED, self._beside.compared),
             Rule(KEYED, self._beside.keyed),
             Rule("|".join(sorted({part for word in TELLING for part in _in_base64(word)})), self._encoded),
         ]

@@ -161,7 +161,7 @@ _NO_SECRET = re.compile(
     r"""(?:
       \$\{[^}]*\}? | \$\([^)]*\)? | \$[A-Z_][A-Z0-9_]*(?:/.*)? | \$[a-z_]+(?:[:/].*)?
     | \#\{[^}]*\} | %[A-Za-z_]+% | %[sdvq] | \{\{.*\}\}? | \{[A-Za-z_]*\}
-    | <[^<>]*>? | \[[A-Za-z ]*\]? | [*•.x?#_-]+ | X{3,} | [|>][+-]?\d? | [&*!][A-Za-z]\w* | 0x[0-9a-f]{1,16}
+    | <[^<>]*>? | \[[A-Za-z ]*\]? | [*•.x?#_-]+ | X{3,} | [|>][+-]?\d? | [&*!][a-z_-]+(?:/\w+)? | 0x[0-9a-f]{1,16}
     | (?:vault|op|ssm|arn|awssm|gcpsm|azkv|keyvault|secretsmanager|sops|env|file|projects|ref\+\w+|resolve)[:/].*
     | \{\{?resolve:.* | ENC\[.* | AQICAH.* | kms:.*
     | (?:~|\.{1,2})?(?:/[A-Za-z.@_][A-Za-z.@_-]*[0-9]{0,3}(?:[._-][A-Za-z0-9]{1,12})*)+/? | [A-Z]:\\.*
@@ -173,7 +173,7 @@ _NO_SECRET = re.compile(
 )
 _NOT_RANDOM = re.compile(
     r"""(?:
-      [+-]?\d[\d.,:_/-]*[a-zA-Z%]{0,3} | (?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w))+
+      [+-]?\d[\d.,:_/-]*(?:[kKMGTPE]i?[Bb]?|B|[num]?s|[mhdw%])? | (?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w))+
     | \d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)? | v?\d+(?:\.\d+)+[\w.+-]* | [a-z][a-z0-9+.-]*://.*
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+ | sha(?:1|256|384|512)[:-].*
     | (?:[\w-]+\.)+(?:com|net|org|io|local|svc|cluster|internal)(?::\d+)?

@@ -85,7 +85,7 @@ TOKENS: tuple[Token, ...] = (
     Token("supabase-token", r"\bsb(?:p|_secret)_", _URL, 30),
     Token("neon-password", r"\bnpg_", _AN, 12),
     Token("aiven-password", r"\bAVNS_", _URL, 18),
-    Token("github-token", r"gh[pousr]_", _AN, 36),
+    Token("github-token", r"gh[pousr]_", "[A-Za-z0-9_]", 36),
     Token("github-token", r"github_pat_", r"[A-Za-z0-9_]", 22),
     Token("gitlab-token", r"gl(?:pat|dt|ptt|ft|oas|rt|rtr|cbt|imt|soat|agent|ffct|wt)-", r"[A-Za-z0-9_.=-]", 20),
     Token("gitlab-token", r"GR1348941", _URL, 20),
@@ -204,6 +204,12 @@ SHAPES: tuple[Shape, ...] = (
     Shape("cookie", r"(?i:set-cookie)[\"'\\]*[ ]*[:=][ ]*[\[\"'\\]*[^=\s;]+=(?P<s>[^\x00-\x20;\"'\\]{4,})"),
     Shape("cookie", r"(?i:\bcookie)[\"'\\]*[ ]*[:=][ ]*[\[\"'\\]*(?P<s>[^=\s;:\"']+=[^\x00-\x1f\"'\\]+)"),
     Shape("aws-secret-key", r"\baws_secret_access_key[ ]+(?P<s>[A-Za-z0-9/+]{40})"),
+    Shape(
+        "aws-secret-key",
+        r"(?i:aws)[^\n]{0,20}(?i:key|pwd|pw|pass|token)[^\n\"']{0,20}[\"'](?P<s>[0-9A-Za-z/+]{40})[\"']",
+        "random",
+    ),
+    Shape("ibm-key", r"api\.softlayer\.com/soap/v3(?:\.1)?/(?P<s>[a-z0-9]{64})"),
     Shape("bearer-token", r"(?i:\b(?:bearer|geniekey|apikey)[ ]+)(?P<s>[A-Za-z0-9._~+/=:-]{8,})", "random"),
     Shape(
         "basic-auth",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holmes.core.language import language_of
+from holmes.core.language import Language, language_of
 from holmes.core.messages import Message, ToolCall, Turn, Usage
 from holmes.core.results import StructuredToolResult
 from holmes.llm.base import Dialect, OnDelta, Request
@@ -66,6 +66,8 @@ class _Work:
 
     def next_calls(self) -> list[ToolCall]:
         """What to look at next; nothing when the question can be answered, or never."""
+        if "scan" not in self.tools:
+            return []
         if self.question.count:
             return self._once("kubernetes_count", self._count_args())
         if not self.question.known and not self.scans:
@@ -81,13 +83,17 @@ class _Work:
         if self.question.count:
             if self.counts:
                 return count_answer(self.question, self.counts[-1], language)
-            return unable_answer(self.question, self.failures, language)
+            return self._unable(language)
         if not self.scans:
-            return unable_answer(self.question, self.failures, language)
+            return self._unable(language)
         causes = self._causes()
         if any(cause["severity"] != "info" for _, cause in causes):
             return fault_answer(self.question, causes, self.scans, self.others, language)
         return healthy_answer(self.question, self.scans, [cause for _, cause in causes], language)
+
+    def _unable(self, language: Language) -> str:
+        have_cluster = "scan" in self.tools or not (self.question.known or self.question.count)
+        return unable_answer(self.failures, language, have_cluster=have_cluster)
 
     def _causes(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Causes with their reference, those that the question is about first."""

@@ -47,6 +47,10 @@ _WORDS: dict[str, dict[Language, str]] = {
         "以及对象的数量。其他问题请配置模型：`holmes ask --model openai/NAME` 并设置 OPENAI_API_KEY。",
     },
     "failed": {"en": "It could not look: {why}", "zh": "未能查看：{why}"},
+    "no_cluster": {
+        "en": "There is no cluster to look into. `holmes doctor` says why and what to do.",
+        "zh": "没有可查看的集群。`holmes doctor` 会说明原因和处理办法。",
+    },
     "unclear": {
         "en": "The root cause cannot be determined from this data",
         "zh": "根据现有数据无法确定根本原因",
@@ -78,16 +82,20 @@ def fault_answer(
         "",
         f"## {_say('evidence', language)}",
         *(f"- `{line}` [{reference}]" for line in cause["evidence"]),
-        *(f"- {_say('follows', language)}: {each['explanation']} [{reference}]" for each in cause["symptoms"]),
+        *(
+            f"- {_say('follows', language)}: {_unquoted(each['explanation'])} [{reference}]"
+            for each in cause["symptoms"]
+        ),
         *(f"- {_say('looked', language)}: {each.result.invocation or each.tool} [{each.reference}]" for each in others),
     ]
-    ruled_out = [*_unrelated(question, cause, faults, language), *_fine(scans, language)]
+    asked = question.names(cause)
+    ruled_out = [*(_unrelated(cause, faults, language) if asked else ()), *_fine(scans, language)]
     if ruled_out:
         lines += ["", f"## {_say('ruled_out', language)}", *(f"- {line}" for line in ruled_out)]
     lines += ["", f"## {_say('next', language)}", f"- {cause['remedy']}", *_commands(cause)]
     if faults:
         lines += ["", f"## {_say('also', language)}"]
-        lines += [f"- {other['explanation']} [{ref}]" for ref, other in faults[:5]]
+        lines += [f"- {_unquoted(other['explanation'])} [{ref}]" for ref, other in faults[:5]]
     return "\n".join(lines)
 
 
@@ -112,15 +120,17 @@ def count_answer(question: Question, seen: Seen, language: Language) -> str:
     return f"{_say('count', language, count=str(seen.data['count']), kind=plural, place=place)} [{seen.reference}]."
 
 
-def unable_answer(question: Question, failures: Sequence[Seen], language: Language) -> str:
+def unable_answer(failures: Sequence[Seen], language: Language, *, have_cluster: bool) -> str:
     """What stood in the way, or what this model does not know."""
+    if not have_cluster:
+        return f"{_say('unclear', language)}. {_say('no_cluster', language)}"
     if failures:
         why = failures[-1].result.error
         return f"{_say('unclear', language)}. {_say('failed', language, why=why)}"
     return _say("unable", language)
 
 
-def _unrelated(question: Question, cause: Mapping[str, Any], faults: Sequence[Cause], language: Language) -> list[str]:
+def _unrelated(cause: Mapping[str, Any], faults: Sequence[Cause], language: Language) -> list[str]:
     """Faults of other objects: loud, and not what was asked about."""
     own = {(ref["kind"], ref["name"]) for ref in (cause["object"], *cause.get("related", ()))}
     lines = []
@@ -141,7 +151,12 @@ def _fine(scans: Sequence[Seen], language: Language) -> Iterator[str]:
 
 def _counts(data: Mapping[str, Any]) -> str:
     healthy, looked_at = data["healthy"], data["looked_at"]
-    return ", ".join(f"{healthy[kind]} of {looked_at[kind]} {kind}" for kind in looked_at if healthy[kind])
+    return ", ".join(f"{healthy[kind]}/{looked_at[kind]} {kind}" for kind in looked_at if healthy[kind])
+
+
+def _unquoted(text: str) -> str:
+    """Without quotation marks: results show later faults shortened, and a quote must stand there word for word."""
+    return text.replace('"', "'")
 
 
 def _commands(cause: Mapping[str, Any]) -> list[str]:

@@ -17,10 +17,11 @@ _FAULT = re.compile(
 )
 _NAMESPACE = re.compile(
     r"\b(?:namespaces?|ns)[ :=]+[\"'`]?([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)|"
-    r"[\"'`]?\b([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)[\"'`]? namespace\b|"
+    r"[\"'`]?\b([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)[\"'`]?(?= namespace\b)|"
     r"命名空间[ :：]*[\"'`“]?([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)|([a-z0-9](?:[-a-z0-9]*[a-z0-9])?) ?命名空间",
     re.I,
 )
+_NO_NAMES = frozenset("a the this that which what every each all any same is are in of our my whole default".split())
 _DEFAULT = re.compile(r"; default namespace: ([^;)]+)\)")
 _NOW = re.compile(r"\n*\(Now: [^)]*\)\s*$")
 _BLOCK = re.compile(r"\n*\[E\d+ .*?#(\w+)\]\n.*?\[end #\1\]", re.S)
@@ -43,20 +44,25 @@ class Question:
     kind: str = ""
     namespace: str = ""
 
+    def names(self, cause: Mapping[str, Any]) -> bool:
+        """Whether an object of this cause is named in the question."""
+        return _named(cause, self._words()) >= 0.4
+
     def nearest_first(self, causes: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, Mapping[str, Any]]]:
         """Causes whose objects the question names before the others; else as they are."""
-        words = {word.lower() for word in _WORD.findall(self.text) if len(word) > 2}
+        words = self._words()
         return sorted(causes, key=lambda each: -_named(each[1], words))
+
+    def _words(self) -> set[str]:
+        return {word.lower() for word in _WORD.findall(self.text) if len(word) > 2}
 
 
 def read_question(content: str) -> Question:
     """Read the text of a user message; opening evidence and the note of time and cluster are not the question."""
     default = _DEFAULT.search(content)
     text = _BLOCK.sub("", _NOW.sub("", content)).strip()
-    named = _NAMESPACE.search(text)
-    namespace = next(filter(None, named.groups()), "") if named else ""
-    if namespace.lower() in ("the", "this", "that", "which", "every", "each", "all", "any", "same", "is", "in"):
-        namespace = ""
+    named = [name for match in _NAMESPACE.finditer(text) for name in match.groups() if name]
+    namespace = next((name for name in named if name.lower() not in _NO_NAMES), "")
     return Question(
         text,
         count=bool(_COUNT.search(text)),

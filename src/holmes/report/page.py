@@ -58,7 +58,7 @@ def _body(markdown: str, references: Sequence[str]) -> str:
     # Link definitions are off too: "[E1]: https://..." would take over the citations.
     parser = MarkdownIt("js-default", {"html": False}).disable(["image", "reference"])
     parser.add_render_rule("text", _text)
-    html: str = parser.render(markdown, {"references": frozenset(references)})
+    html: str = parser.render(markdown, {"evidence": frozenset(references)})
     return html
 
 
@@ -67,7 +67,7 @@ def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env:
 
     def link(match: re.Match[str]) -> str:
         reference = match.group()
-        return f'<a href="#{reference}">{reference}</a>' if reference in env["references"] else reference
+        return f'<a href="#{reference}">{reference}</a>' if reference in env["evidence"] else reference
 
     text = escape(tokens[index].content)
     linked = index > 0 and tokens[index - 1].type == "link_open"

@@ -55,7 +55,7 @@ class Command:
     argv: tuple[str, ...]
     shown: str  # what a person would type
     hazards: tuple[str, ...] = ()
-    searches: bool = False  # exit status 1 means: nothing found
+    searches: bool = False  # grep or the like is in it: exit status 1 may mean that nothing was found
 
 
 class CommandTemplate:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from holmes.tools.shell_uses import commands
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
@@ -116,9 +118,8 @@ class Script:
         return tuple(self._pattern.sub(lambda match: self.captures[int(match[1])].value, word) for word in words)
 
     def searches(self) -> bool:
-        """Whether this is one command whose exit status 1 means that nothing was found."""
-        programs = self._last_programs()
-        return len(programs) == 1 and programs[0] in _SEARCHERS
+        """Whether it has a program that says by exit status 1 that it found nothing."""
+        return any(_program(node) in _SEARCHERS for node in commands(self.root))
 
     def _mark(self, match: re.Match[bytes]) -> Mark:
         node = self.root.descendant_for_byte_range(match.start(), match.end()) or self.root
@@ -189,23 +190,22 @@ class Script:
                 yield _Edit(match.start(), match.end(), b"'\"" + match[0] + b"\"'")
 
     def _last_programs(self) -> list[str]:
-        """The programs of the last pipeline, when the script ends with one."""
+        """The programs of the pipeline that the script ends with."""
         statements = [node for node in self.root.named_children if node.type != "comment"]
         if not statements or self.root.children[-1].type == "&":
             return []
         last = statements[-1]
-        if last.type == "redirected_statement":
-            last = last.named_children[0]
-        stages = last.named_children if last.type == "pipeline" else [last]
-        return [_program(stage) for stage in stages]
+        while last.type == "list":
+            last = last.named_children[-1]
+        return [_program(stage) for stage in _stages(last)]
 
     def _epilogue(self) -> str:
         """The exit status: the last stage that failed; SIGPIPE is no failure but in the last one, nor is grep's 1."""
         programs = self._last_programs()
         if len(programs) < 2:
             return ""
-        searching = "|".join(f"{index}:1" for index, program in enumerate(programs) if program in _SEARCHERS)
-        fine = "|".join(filter(None, ["*:0", *(f"{index}:141" for index in range(len(programs) - 1)), searching]))
+        searching = [f"{index}:1" for index, program in enumerate(programs) if program in _SEARCHERS]
+        fine = "|".join(["*:0", *(f"{index}:141" for index in range(len(programs) - 1)), *searching])
         return (
             '\n\nholmes=("${PIPESTATUS[@]}"); set --\n'
             f'for holmes_stage in "${{!holmes[@]}}"; do case $holmes_stage:${{holmes[holmes_stage]}} in {fine}) ;; '
@@ -268,6 +268,17 @@ def _inside(place: Place, text: str, quoted: str) -> str:
     if place == "ansi":
         return f"'{quoted}$'"
     return quoted if place == "bare" else text
+
+
+def _stages(node: Node) -> list[Node]:
+    """The stages of a pipeline; behind a here-document they are below its redirection."""
+    if node.type == "pipeline":
+        return node.named_children
+    if node.type != "redirected_statement":
+        return [node]
+    redirects = [inner for redirect in node.named_children[1:] for inner in redirect.named_children]
+    later = [stage for inner in redirects if inner.type == "pipeline" for stage in inner.named_children]
+    return [*_stages(node.named_children[0]), *later]
 
 
 def _program(stage: Node) -> str:

@@ -52,11 +52,12 @@ def _finding(facts: Facts, owner: ObjectRef, reason: str, pods: list[Object]) ->
     node = spec_of(pod).get("nodeName")
     is_eviction = reason == "Evicted"
     where = f" on node {node}" if node else ""
+    who = f"{owner}" if owner.kind == "Pod" else f"{count(len(pods), 'pod')} of {owner}"
     return Finding(
         cause="evicted" if is_eviction else "pod-rejected",
         object=owner,
         severity=severity,
-        explanation=f"{count(len(pods), 'pod')} of {owner} {'was' if len(pods) == 1 else 'were'} "
+        explanation=f"{who} {'was' if len(pods) == 1 else 'were'} "
         f"{'evicted' if is_eviction else f'refused or removed ({reason})'}{where}"
         + (f"; {ready_count(living)} of {len(living)} pods are ready now." if living else "."),
         evidence=tuple(

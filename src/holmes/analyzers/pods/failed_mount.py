@@ -37,7 +37,7 @@ def failed_mount(facts: Facts) -> Iterator[Finding]:
         yield item.finding(
             "sandbox-failed",
             f"{item.who} cannot start: its sandbox is not made on node {spec_of(item.pod).get('nodeName')}: "
-            f"{cut(without_uids(item.message), 200)}",
+            f"{cut(without_uids(item.message).removeprefix('Failed to create pod sandbox: ').rstrip('.'), 200)}.",
             [],
             "Look at the network plugin and the container runtime of that node (pods of the plugin, free addresses).",
         )
@@ -59,11 +59,11 @@ def _volume(item: Stalled) -> Finding:
     claims = [used.object for used in references(item.pod) if used.volume == name and "Claim" in used.object.kind]
     attach = item.kind == "attach"
     what = f"volume {name}" if name else "a volume"
-    reason = cut(without_uids(item.message.partition(" : ")[2] or item.message), 200)
+    reason = cut(without_uids(item.message.partition(" : ")[2] or item.message).rstrip("."), 200)
     return item.finding(
         "attach-failed" if attach else "mount-failed",
         f"{item.who} cannot start: {what} cannot be {'attached' if attach else 'mounted'} on node "
-        f"{spec_of(item.pod).get('nodeName')}: {reason}",
+        f"{spec_of(item.pod).get('nodeName')}: {reason}.",
         [cut(f"spec: volume {spec}")] if spec else [],
         _attach_remedy(item)
         if attach

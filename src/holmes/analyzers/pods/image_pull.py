@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from holmes.analyzers.base import WORKLOADS, Facts, ref, spec_of
 from holmes.analyzers.troubles import Trouble, containers_of, troubles
-from holmes.analyzers.words import quoted
+from holmes.analyzers.words import cut, quoted
 from holmes.core.findings import Finding
 from holmes.kube.related import namespace_of
 
@@ -76,7 +76,7 @@ def image_pull(facts: Facts) -> Iterator[Finding]:
         image = str(trouble.case.spec.get("image") or "")
         message = _message(trouble)
         cause = _cause(trouble, message)
-        explanation, remedy = _texts(trouble, cause, image)
+        explanation, remedy = _texts(trouble, cause, image, message)
         secrets = [str(item.get("name")) for item in spec_of(trouble.pod).get("imagePullSecrets") or []]
         evidence = [trouble.state(), quoted("message", message.rpartition("ErrImagePull: ")[2])]
         if cause in ("image-pull-denied", "image-rate-limited"):
@@ -118,7 +118,7 @@ def _cause(trouble: Trouble, message: str) -> str:
     return "image-pull-failed"
 
 
-def _texts(trouble: Trouble, cause: str, image: str) -> tuple[str, str]:
+def _texts(trouble: Trouble, cause: str, image: str, message: str) -> tuple[str, str]:
     """What it is, and what to do."""
     found = _NAME.fullmatch(image)
     registry = (found and found["registry"]) or "docker.io"
@@ -155,7 +155,11 @@ def _texts(trouble: Trouble, cause: str, image: str) -> tuple[str, str]:
             "Load the image onto the node, or set imagePullPolicy to IfNotPresent.",
         ),
     }
-    other = (f"image {image} cannot be pulled", "Mend what the message of the pull names.")
+    last = cut(message.rpartition(": ")[2], 120)
+    other = (
+        f"image {image} cannot be pulled{f' ({last})' if last else ''}",
+        "Mend what the message of the pull names.",
+    )
     return texts.get(cause, other)
 
 

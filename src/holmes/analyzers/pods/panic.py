@@ -34,7 +34,7 @@ def panic(facts: Facts) -> Iterator[Finding]:
             [
                 trouble.state(),
                 trouble.log_evidence(trace.head),
-                trouble.log_evidence(trace.frame),
+                trouble.log_evidence(trace.line),
                 f"spec: image {trouble.case.spec.get('image')}",
             ],
             f"Go back to the image before {trouble.case.spec.get('image')} if this began with a release; the trace "

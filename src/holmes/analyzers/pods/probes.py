@@ -101,8 +101,7 @@ def _gates(facts: Facts, pod: Object) -> Iterator[Finding]:
         cause="readiness-gate",
         object=owner,
         severity="warning",
-        explanation=f"Pod {name_of(pod)} of {owner} runs but gets no traffic: readiness gate {', '.join(closed)} is "
-        "not True.",
+        explanation=f"{ref(pod)} runs but gets no traffic: readiness gate {', '.join(closed)} is not True.",
         evidence=(quoted("condition Ready", f"{ready.get('reason')}: {ready.get('message')}"),),
         remedy="Look at the controller that sets this condition (often a load balancer's): it has not taken the pod.",
         confidence=0.85,

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from holmes.analyzers.base import WORKLOADS, Facts, is_going, live_pods, ready_count, ref, spec_of, status_of
 from holmes.analyzers.references import claims_of
-from holmes.analyzers.words import count, event_line, listed, quoted
+from holmes.analyzers.words import count, cut, event_line, listed, quoted
 from holmes.core.findings import Finding, ObjectRef
 from holmes.kube.cluster import Object
 from holmes.kube.quantities import bytes_text, cpu_text, quantity
@@ -265,6 +265,16 @@ def _unbound(group: _Pending) -> _Text:
     return why, remedy, [f"claim {name}: not Bound" for name in waiting]
 
 
+def _other_resource(group: _Pending) -> _Text:
+    found = re.search(r"Insufficient ([^\s,]+?)[.,]?(?:\s|$)|(Too many pods|exceed max volume count)", group.message)
+    what = (found[1] or "pods or volumes") if found else "a resource"
+    return f"no node has enough of {what}", f"Add nodes that have {what}, or free it on those that do.", []
+
+
+def _unknown(group: _Pending) -> _Text:
+    return cut(group.message.rstrip("."), 200), "Mend what the scheduler's message names.", []
+
+
 def _plain(why: str, remedy: str) -> Callable[[_Pending], _Text]:
     return lambda group: (why, remedy, [])
 
@@ -272,9 +282,7 @@ def _plain(why: str, remedy: str) -> Callable[[_Pending], _Text]:
 _TEXTS: dict[str, Callable[[_Pending], _Text]] = {
     "insufficient-cpu": _resource("cpu", cpu_text),
     "insufficient-memory": _resource("memory", bytes_text),
-    "insufficient-resource": _plain(
-        "no node has enough of a resource that it requests", "Add nodes that have it, or free it on those that do."
-    ),
+    "insufficient-resource": _other_resource,
     "node-selector-mismatch": _selector,
     "taint-not-tolerated": _taint,
     "no-schedulable-node": _cordoned,
@@ -290,5 +298,5 @@ _TEXTS: dict[str, Callable[[_Pending], _Text]] = {
     "not-scheduled": _plain(
         "no scheduler has looked at it", "Look at spec.schedulerName and whether that scheduler runs (kube-system)."
     ),
-    "unschedulable": _plain("the scheduler has no node for it", "Read the scheduler's message in the evidence."),
+    "unschedulable": _unknown,
 }

@@ -101,7 +101,7 @@ def _finding(facts: Facts, claim: Object, cause: str, why: str, remedy: str, con
             line
             for line in (
                 f"claim {about.name}: {status_of(claim).get('phase')}",
-                f"spec: storageClassName {name if name else 'not set'}, {asked.get('storage')}, "
+                f"spec: storageClassName {'not set' if name is None else name or '(none)'}, {asked.get('storage')}, "
                 f"{', '.join(spec.get('accessModes') or [])}",
                 event_line(event, facts.now) if event else "",
             )

@@ -59,7 +59,9 @@ def _finding(facts: Facts, job: Object, reason: str, message: str) -> Finding:
         evidence = [
             f"Job {name_of(job)}: failed {status_of(job).get('failed')}, backoffLimit {spec.get('backoffLimit', 6)}"
         ]
-    remedy = "Mend what the log names, then make the Job again: a failed Job does not start anew."
+    remedy = "Mend what the log names; the Job still tries until its backoffLimit."
+    if reason:
+        remedy = "Mend what the log names, then make the Job again: a failed Job does not start anew."
     if reason == "DeadlineExceeded":
         remedy = (
             "Find what it waits for or why it is slow; if the work really takes longer, raise activeDeadlineSeconds."

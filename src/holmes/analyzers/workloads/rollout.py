@@ -78,7 +78,7 @@ def _stuck(workload: Object, wanted: int, ready: int, message: str) -> Finding:
         explanation=f"The rollout of {about} made no progress for {duration(deadline)}: {ready} of {wanted} "
         f"pods are ready, {updated} of the new revision.",
         evidence=(quoted("condition Progressing", f"ProgressDeadlineExceeded: {message}"),),
-        remedy=f"Mend the new pods, or go back: `kubectl rollout undo deployment/{about.name} -n {about.namespace}`.",
+        remedy="Mend the new pods, or go back to a revision that worked (`kubectl rollout undo`).",
         confidence=0.9,
         commands=(
             f"kubectl rollout history deployment/{about.name} -n {about.namespace}",

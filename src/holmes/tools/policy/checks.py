@@ -30,7 +30,7 @@ def check_kubernetes(call: Call) -> None:
     if any(_SECRET.fullmatch(kind) for kind in kinds):
         if full:
             call.deny(f"{call.name} shows the values of Secrets", "secret-bearing read")
-        elif call.given("--sort-by", "--for", "-L", "--label-columns"):
+        elif call.given("--sort-by", "--for", "-L", "--label-columns") or any(GAP in text for text in args):
             call.ask(f"{call.name} looks into Secrets", "secret-bearing read")
     typed = "/" in "".join(args[:1])
     unknown = args[:1] + [text for text in args[1:] if typed]
@@ -55,6 +55,11 @@ def check_curl(call: Call) -> None:
     """There has to be a URL."""
     if not call.args and not call.given("--url", "-V", "--version"):
         call.ask("curl without a URL", "url")
+
+
+def check_jq(call: Call) -> None:
+    """Whatever path it was called by, it is the jq of Holmes."""
+    call.insert[0] = ["jq"]
 
 
 def check_ps(call: Call) -> None:
@@ -155,6 +160,7 @@ CHECKS: Mapping[str, Callable[[Call], None]] = {
     "git": check_git,
     "curl": check_curl,
     "find": check_find,
+    "jq": check_jq,
     "ps": check_ps,
     "date": check_date,
     "hostname": check_hostname,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 Style = Literal["gnu", "cobra", "long", "plain"]
@@ -61,7 +61,7 @@ def _load(program: str) -> dict[str, Any] | None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*|\[|:", program):
         return None
     program = {"[": "test", ":": "true"}.get(program, program)
-    path = files("holmes.tools.policy").joinpath("grammars", f"{program}.yaml")
+    path = Path(__file__).with_name("grammars") / f"{program}.yaml"
     if not path.is_file():
         return None
     raw = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)

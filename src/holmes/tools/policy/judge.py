@@ -162,6 +162,8 @@ class _Walk:
     def _resolve(self, word: syntax.Word, scope: Scope) -> Argument:
         def substitute(script: syntax.Sequence) -> str:
             self.sequence(script, scope.copy(), "closed")
+            if rules.is_plain_text(script):
+                self.rulings.append(ask("a substitution of plain text hides what it is", "substitution"))
             return "\n".join(["", self._written(script), ""])
 
         def complain(reason: str, inner: Sequence[syntax.Command]) -> None:
@@ -239,6 +241,8 @@ class _Walk:
                 self.rulings.append(ask(f"it comes to more than {_MOST_COMMANDS} commands", "size"))
             return []
         name = rules.program_name(words[0])
+        if stdin == "options" and name in ("read", "xargs"):
+            self.rulings.append(ask(f"{name} gets options from its input", name))
         if name == "read":
             return self._read(words, scope)
         level = grammar(name) if name else None

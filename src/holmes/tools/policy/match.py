@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holmes.tools.policy.grammar import Flag, Level
-from holmes.tools.policy.resolve import Argument, literal
+from holmes.tools.policy.resolve import GAP, Argument, literal
 from holmes.tools.policy.rules import Inner
 from holmes.tools.policy.settings import PolicySettings, Ruling, ask, deny
 
@@ -42,6 +42,10 @@ class Call:
         """Values of the flags of these names; switches count with an empty one."""
         return [value or literal("") for name, value in self.flags if name in names]
 
+    def has(self, names: Container[str]) -> bool:
+        """Whether one of these flags is given."""
+        return any(name in names for name, _ in self.flags)
+
     def file(self, place: int, word: Argument) -> None:
         """Judge an argument that names a file."""
         judge_kind(self, "folder", word, "file", place)
@@ -63,7 +67,7 @@ def match(call: Call) -> None:
     level = call.level
     if not level.alone and not (call.flags and all(name in ("-h", "--help") for name, _ in call.flags)):
         call.ask(f"{call.name} without a known subcommand", f"{call.program} subcommand")
-    if level.needs and not any(name in level.needs for name, _ in call.flags):
+    if level.needs and not call.has(level.needs):
         call.ask(f"{call.name} is known only with {' or '.join(sorted(level.needs))}", f"{call.program} flags")
     if level.literal and not all(word.known for word in call.words):
         call.ask(f"{call.program} opens connections: what it is told must be written out", "literals only")
@@ -99,8 +103,8 @@ def _descend(call: Call, text: str) -> bool:
         return True
     if text in call.level.refused:
         call.deny(f"{call.name} {text}: {call.level.refused[text]}", f"{call.program} {text}")
-    elif not call.level.args or "\0" in text:
-        text = text.replace("\0", "…")
+    elif not call.level.args or GAP in text:
+        text = text.replace(GAP, "…")
         call.ask(f"{call.name} {text} is not a known read", f"{call.program} subcommand")
     return False
 
@@ -143,7 +147,7 @@ def _flag(call: Call, text: str, following: Sequence[Argument], word: Argument) 
 def _note(call: Call, name: str, flag: Flag | None, value: Argument | None, taken: int = 0) -> int:
     call.flags.append((name, value))
     if flag is None:
-        call.ask(f"{call.name} {name.replace(chr(0), '…')} is not a known flag", f"{call.program} flags")
+        call.ask(f"{call.name} {name.replace(GAP, '…')} is not a known flag", f"{call.program} flags")
         return 0
     if flag.decision != "allow":
         call.rulings.append(Ruling(flag.decision, f"{call.name} {name}: {flag.reason}", f"{call.program} {name}"))
@@ -167,7 +171,7 @@ def judge_kind(call: Call, kind: str, value: Argument, where: str, place: int = 
 
         if not value.known or not re.fullmatch(kind[1:], value.text, re.DOTALL):
             call.ask(
-                f"{call.name} {where} {value.text.replace(chr(0), '…')} is not a known value", f"{call.program} flags"
+                f"{call.name} {where} {value.text.replace(GAP, '…')} is not a known value", f"{call.program} flags"
             )
         return
     ruling, files = KINDS[kind](value, call)
@@ -181,32 +185,24 @@ def judge_kind(call: Call, kind: str, value: Argument, where: str, place: int = 
 
 def _judge_args(call: Call) -> None:
     level = call.level
-    kinds = level.args
-    for names, other in level.args_with:
-        if any(name in names for name, _ in call.flags):
-            kinds = other
-            break
-    files = 0
+    kinds = next((other for names, other in level.args_with if call.has(names)), level.args)
+    files = False
     for (place, argument), kind in zip(call.args, _spread(kinds), strict=False):
+        shown = argument.text.replace(GAP, "…")
         if kind == "":
-            call.ask(
-                f"{call.name} takes no further argument {argument.text.replace(chr(0), '…')}",
-                f"{call.program} arguments",
-            )
+            call.ask(f"{call.name} takes no further argument {shown}", f"{call.program} arguments")
             break
         if kind == "command*":
             call.inner(place, call.words[place:], "words")
             return
         name = kind if kind.startswith("~") else kind.rstrip("*")
-        files += name in ("file", "tree", "folder")
+        files = files or name in ("file", "folder")
         if kind.endswith("*"):
             call.several.add(place)
-        judge_kind(call, name, argument, f"argument {argument.text.replace(chr(0), '…')}", place)
-    if (
-        level.implicit
-        and not files
-        and (not level.implicit_with or any(name in level.implicit_with for name, _ in call.flags))
-    ):
+        judge_kind(call, name, argument, f"argument {shown}", place)
+    if "command*" in kinds:
+        call.ask(f"{call.name} without a command", f"{call.program} arguments")
+    if level.implicit and not files and (not level.implicit_with or call.has(level.implicit_with)):
         judge_kind(call, level.implicit, literal("."), "working directory")
 
 

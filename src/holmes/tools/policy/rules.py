@@ -9,11 +9,12 @@ from typing import Literal
 
 from holmes.tools.policy import syntax
 from holmes.tools.policy.paths import judge_file, mentions_secret
-from holmes.tools.policy.resolve import Argument, literal
+from holmes.tools.policy.resolve import GAP, Argument, literal
 from holmes.tools.policy.settings import PolicySettings, Ruling, ask, deny
 from holmes.tools.policy.words import quote
 
-Stdin = Literal["closed", "literal", "data"]  # what a command finds on its standard input
+# What a command finds on its standard input: nothing, words of its author, such words that look like options, or data.
+Stdin = Literal["closed", "literal", "options", "data"]
 Inner = Literal["words", "script", "no stdin"]  # how a program runs another one
 
 TEST_OPERATORS = frozenset(
@@ -92,17 +93,37 @@ def raw_scan(command: str, settings: PolicySettings) -> Ruling | None:
 
 def output_of(program: str, commands: Sequence[tuple[str, ...]]) -> Stdin:
     """What a stage of a pipe hands on: words that the command's author wrote, or data."""
-    plain = program in ("echo", "printf", "true") and len(commands) == 1
-    return "literal" if plain and not any("…" in word for word in commands[0]) else "data"
+    if program not in ("echo", "printf", "true") or len(commands) != 1:
+        return "data"
+    words = list(commands[0][1:])
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        words.pop(0)
+    return _written(" ".join(words))
 
 
 def input_of(node: syntax.Redirect, target: Argument, stdin: Stdin) -> Stdin:
     """Standard input after a redirection."""
     if node.operator in ("<<<", "<<"):
-        return "literal" if target.known else "data"
+        return _written(target.text.replace(GAP, "…"))
     if node.operator in ("<", "<>", "<&"):
         return "closed" if target.text == "/dev/null" else "data"
     return stdin
+
+
+def _written(text: str) -> Stdin:
+    if "…" in text:
+        return "data"
+    return "options" if re.search(r"(^|[^A-Za-z0-9_.=:/-])-+[A-Za-z]|\\", text) else "literal"
+
+
+def is_plain_text(script: syntax.Sequence) -> bool:
+    """Whether a substitution only echoes words: a way to hide what they are."""
+    if len(script.items) != 1 or not isinstance(script.items[0], syntax.Simple):
+        return False
+    words = script.items[0].words
+    first = "".join(part.text for part in words[0] if isinstance(part, syntax.Text)) if words else ""
+    known = all(isinstance(part, syntax.Text) for word in words for part in word)
+    return known and first.rpartition("/")[2] in ("echo", "printf")
 
 
 def redirect(node: syntax.Redirect, target: Argument, settings: PolicySettings) -> Iterator[Ruling]:

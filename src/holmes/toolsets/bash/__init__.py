@@ -1,0 +1,1 @@
+"""Shell commands, judged by the command policy."""
