@@ -38,13 +38,17 @@ class Incident:
         return Facts.from_objects(self.objects, self.now, logs)
 
     @property
-    def cluster(self) -> SnapshotCluster:
+    def cluster_logs(self) -> dict[str, list[str]]:
+        """Lines with the kubelet's time; those written by hand have none."""
         stamp = self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        logs = {
+        return {
             place: [line if line[:4] == stamp[:4] else f"{stamp} {line}" for line in lines]
             for place, lines in self.logs.items()
         }
-        return SnapshotCluster.from_objects(self.objects, now=self.now, logs=logs, namespace="shop")
+
+    @property
+    def cluster(self) -> SnapshotCluster:
+        return SnapshotCluster.from_objects(self.objects, now=self.now, logs=self.cluster_logs, namespace="shop")
 
 
 def read_incident(name: str) -> Incident:

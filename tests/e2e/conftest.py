@@ -22,9 +22,12 @@ _UP_SECONDS = 240
 def cluster_folder() -> Path:
     """The folder with ``up``, ``down`` and ``faults``."""
     folder = os.environ.get("HOLMES_E2E_CLUSTER")
-    if not folder:
-        pytest.skip("HOLMES_E2E_CLUSTER is not set: it names the folder of a cluster with up, down and faults/")
-    return Path(folder)
+    if folder:
+        return Path(folder)
+    reason = "HOLMES_E2E_CLUSTER is not set: it names the folder of a cluster with up, down and faults/"
+    if os.environ.get("HOLMES_E2E_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -48,14 +51,24 @@ Kubectl = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
-def kubectl(kubeconfig: str) -> Kubectl:
-    """Runs the real kubectl as the administrator and gives its output."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not on PATH: it sets up what the tests read")
+def path_with_kubectl(kubeconfig: str) -> str:
+    """PATH with the cluster's own kubectl in front, where it brings one."""
+    own = Path(kubeconfig).parent / "bin"
+    path = f"{own}:{os.environ['PATH']}" if (own / "kubectl").exists() else os.environ["PATH"]
+    assert shutil.which("kubectl", path=path), "kubectl is neither beside the kubeconfig nor on PATH"
+    return path
 
-    def run(*arguments: str, stdin: str = "", environment: dict[str, str] | None = None) -> str:
+
+@pytest.fixture(scope="session")
+def kubectl(kubeconfig: str, path_with_kubectl: str) -> Kubectl:
+    """Runs the real kubectl as the administrator and gives its output."""
+    program = shutil.which("kubectl", path=path_with_kubectl) or "kubectl"
+
+    def run(*arguments: str, stdin: str = "", environment: dict[str, str] | None = None, seconds: float = 60.0) -> str:
         env = environment if environment is not None else {**os.environ, "KUBECONFIG": kubeconfig}
-        done = subprocess.run(["kubectl", *arguments], env=env, input=stdin, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [program, *arguments], env=env, input=stdin, capture_output=True, text=True, timeout=seconds
+        )
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout
 

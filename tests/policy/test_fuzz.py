@@ -54,7 +54,7 @@ WORDS: list[Wrap] = [
     lambda word: "{" + single(word) + ",}",
     lambda word: single(word) + "\u200b",
 ]
-GAPS = [" ", "  ", "\t", " \\\n", " \\\n  ", "${IFS}", "$IFS", "\u00a0", " $nothing ", " '' ", "\r", "\v"]
+GAPS = [" ", "  ", "\t", " \\\n", " \\\n  ", "${IFS}", "$IFS", "\u00a0", " $nothing ", "\r", "\v"]
 AROUND: list[Wrap] = [
     lambda text: text,
     lambda text: f"command {text}",

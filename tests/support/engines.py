@@ -11,21 +11,16 @@ from typing import Any
 from holmes.agent.engine import Engine, Parts
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
+from holmes.core.local_results import LocalResults
 from holmes.core.masking import Masker
 from holmes.core.principal import Principal
 from holmes.core.process import ChildProcess
 from holmes.core.results import StructuredToolResult
 from holmes.llm.base import LLM
 from holmes.tools.manager import Definition, ToolsetManager
-from support.tool_context import MemoryResults
 from holmes.tools.tool import FunctionTool, Services, SimpleToolset, Tool, ToolContext
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-class MemoryStore:
-    def run(self, run_id: str) -> Any:
-        return MemoryResults()
 
 
 class NoClusters:
@@ -59,7 +54,7 @@ def parts(llm: LLM, tools: Sequence[Tool] = (), instructions: str = "", **more: 
     process, http, clusters, masker = ChildProcess(), DefaultHttp(env), NoClusters(), Masker()
     services = Services(env, clusters, process, http)
     own = Definition("test", lambda config, services: SimpleToolset(tuple(tools), instructions), quick=True)
-    results = MemoryStore()
+    results = LocalResults(None, masker)
     nothing: Any = None
     world = ToolContext(
         "", "", Principal(), env, clusters, process, http, nothing, nothing, deadline=0.0, clock=lambda: NOW

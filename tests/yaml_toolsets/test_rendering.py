@@ -38,7 +38,7 @@ TEMPLATES = [
     """f() { kubectl get "$1" -n {{ ns }}; }; f {{ kind }}; echo {{ pat }}""",
     """cat <<EOF | kubectl apply\n{{ kind }} "{{ ns }}"\nEOF\necho '{{ pat }}'""",
     """cat <<'EOF' | kubectl apply\n{{ kind }} "$({{ ns }})" `{{ pat }}`\nEOF\n""",
-    """# {{ kind }}\nif [ "{{ ns }}" = x ]; then kubectl get; fi; for i in {{ kind }} '{{ pat }}'; do echo "$i"; done""",
+    """# {{ kind }}\nif [ "{{ ns }}" = x ]; then ls; fi; for i in {{ kind }} '{{ pat }}'; do echo "$i"; done""",
     """kubectl get \\{{ kind }} "\\{{ ns }}" '\\{{ pat }}'""",
     """kubectl get {{ kind | upper }} {{ ns if ns else '-A' }} {{ pat ~ "!" }}""",
     """kubectl get {{ kind }} {% for n in [ns, pat] %}{{ n }} {% endfor %}""",

@@ -26,13 +26,15 @@ _QUOTE = re.compile(
 _DATA = re.compile(r"[\d=_/:{}<>\\]|[A-Za-z]\s+[A-Za-z]")
 _SHORTENED = re.compile(r"\s*\[?(?:…|\.{3})\]?\s*")
 _PATH = re.compile(r"\.?[A-Za-z_][\w-]*(?:\[\d*\])?(?:[./][A-Za-z_][\w-]*(?:\[\d*\])?)+", re.A)
-_ITEM = re.compile(r"\s*(?:[-*+•>]\s|\d+[.)]\s|\|)\s*")
+_ITEM = re.compile(r"\s*(?:[-*+•>]\s|\d+[.)]\s|\|)")
 _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NUMBER = re.compile(
     rf"(?<![\w.])(?<!\d[:,])(?<![A-Za-z]-)(?:(?P<time>{_TIME})"
-    r"|v?(?P<digits>\d+(?:[.,:]\d+)*)(?P<unit>%|[A-Za-z]{1,3})?)(?!\w)",
+    r"|v?(?P<digits>\d{1,20}(?:[.,:]\d{1,20}){0,7})(?P<unit>%|[A-Za-z]{1,3})?)(?!\w)",
     re.A,
 )
+
+_DERIVED_FROM = 20  # verified numbers of a passage
 
 NumberMark = Literal["verified", "derived", "unknown"]
 
@@ -160,7 +162,7 @@ class Evidence:
         bare = _CITATION.sub(" ", _QUOTE.sub(" ", passage))
         matches = {match.group(): match for match in _NUMBER.finditer(bare)}
         known = [match for match in matches.values() if any(self._has_number(ref, match) for ref in references)]
-        values = [_value(match) for match in known]
+        values = [_value(match) for match in known[:_DERIVED_FROM]]
         return [
             Number(
                 text, "verified" if match in known else "derived" if _derivable(_value(match), values) else "unknown"
@@ -193,7 +195,8 @@ def _passages(answer: str) -> Iterator[tuple[str, bool]]:
             yield _plain(" ".join(lines)), checked
             lines = []
         if not line.code and line.text.strip():
-            lines.append(line.text if lines else _ITEM.sub("", line.text, count=1))
+            item = None if lines else _ITEM.match(line.text)
+            lines.append(line.text[item.end() :] if item else line.text)
             checked = wanted
     if lines:
         yield _plain(" ".join(lines)), checked

@@ -10,7 +10,7 @@ from holmes.analyzers.log_needs import LogNeed, log_needs
 from holmes.analyzers.reader import Job, Reader
 from holmes.analyzers.references import claims_of, references
 from holmes.analyzers.troubles import containers_of
-from holmes.analyzers.upstreams import failed_calls
+from holmes.analyzers.upstreams import Target, failed_calls
 from holmes.core.findings import ObjectRef
 from holmes.kube.cluster import Object
 from holmes.kube.related import name_of, namespace_of, selector_text
@@ -122,10 +122,17 @@ def _called(facts: Facts) -> list[ObjectRef]:
     found: dict[ObjectRef, None] = {}
     for (namespace, _, _, _), lines in facts.logs():
         for calls in failed_calls(facts, namespace, lines):
-            service = calls.target.service
+            service = calls.target.service or _perhaps(calls.target)
             if service and not facts.knows_all("Pod", service.namespace) and not facts.is_missing(*_place(service)):
                 found[service] = None
     return list(found)
+
+
+def _perhaps(target: Target) -> ObjectRef | None:
+    """``name.namespace`` may be a Service of a namespace that is not known yet, or a domain outside."""
+    parts = target.host.split(".")
+    is_short = target.object is None and len(parts) == 2 and not parts[1].isdigit()
+    return ObjectRef("Service", parts[0], parts[1]) if is_short else None
 
 
 async def open_service(reader: Reader, service: ObjectRef, opened: set[ObjectRef]) -> None:

@@ -28,7 +28,7 @@ _PYTHON_FRAME = re.compile(r'^\s*File "(.+?)", line (\d+)')
 _PYTHON_END = re.compile(r"^([A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)?)(: .*)?$")
 _JVM = re.compile(r"Exception in thread|^\s*Caused by: |^([\w$]+\.)+[\w$]*(Exception|Error)(: |$)")
 _JVM_FRAME = re.compile(r"^\s+at ([\w$.<>/]+\([^)]*\))")
-_NODE = re.compile(r"^(?:Uncaught )?([A-Z]\w*Error)(?: \[[A-Z_]+\])?: .+")
+_NODE = re.compile(r"^(?:Uncaught )?((?:[A-Z]\w*)?Error)(?: \[[A-Z_]+\])?: .+")
 _NODE_FRAME = re.compile(r"^\s+at (.+:\d+:\d+\)?)")
 
 

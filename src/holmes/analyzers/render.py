@@ -56,6 +56,8 @@ def _head(result: ScanResult) -> str:
         return f"{place}: does not exist."
     if result.blind:
         return f"{place}: could not be looked at."
+    if not result.looked_at and not result.causes and not result.state:
+        return f"{place}: nothing is there to look at."
     if not result.faults:
         return f"{place}: no fault found."
     return f"{place}: {count(len(result.faults), 'fault')} found."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +32,7 @@ class Line:
 
 async def checkup(
     path: Path | None, env: Mapping[str, str], overrides: Mapping[str, Any], *, ask_model: bool
-) -> AsyncIterator[Line]:
+) -> AsyncGenerator[Line, None]:
     """Check everything; a broken configuration ends it, for all else stands on it."""
     yield _installation()
     try:
@@ -47,12 +47,14 @@ async def checkup(
         file = config.document.file if config.document and config.document.value else "no file, all defaults"
         yield Line("configuration", "fine", file)
     ground = base(config, env)
-    yield _state(ground)
-    yield await _model(config, env, ask_model)
-    yield await _cluster(ground)
-    async for line in _toolsets(config, env):
-        yield line
-    await ground.clusters.close()
+    try:
+        yield _state(ground)
+        yield await _model(config, env, ask_model)
+        yield await _cluster(ground, named=bool(config.context or config.kubeconfig))
+        async for line in _toolsets(config, env):
+            yield line
+    finally:
+        await ground.clusters.close()
 
 
 def _installation() -> Line:
@@ -114,10 +116,11 @@ async def _asked(llm: LLM) -> Line:
     return Line("model", "fine", f"{llm.name} answered in {seconds:.1f} s, window {llm.window:,} tokens")
 
 
-async def _cluster(ground: Base) -> Line:
+async def _cluster(ground: Base, *, named: bool) -> Line:
     cluster = await ground.clusters.get()
     if isinstance(cluster, Gap):
-        return Line("cluster", "off", f"{cluster.what}: {cluster.message}")
+        nothing_there = cluster.reason == "not_found" and not named
+        return Line("cluster", "off" if nothing_there else "broken", f"{cluster.what}: {cluster.message}")
     version = await cluster.raw("/version")
     if isinstance(version, Gap):
         return Line("cluster", "broken", f"{cluster.name}: {version.message}")

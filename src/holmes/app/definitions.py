@@ -6,20 +6,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holmes.core.config import Config
 from holmes.core.errors import ConfigError, Problem
 from holmes.core.yaml_marks import Document, load, load_file
 from holmes.tools.manager import Definition, Origin
-from holmes.tools.yaml_loader import ToolsetDefinition, load_toolsets
-from holmes.tools.yaml_toolset import YAMLToolset
+
+if TYPE_CHECKING:
+    from holmes.tools.toolset_definition import ToolsetDefinition
 
 
-def definitions(config: Config, env: Mapping[str, str]) -> tuple[list[Definition], list[Problem]]:
-    """All definitions, and everything wrong with the files that they come from. A problem costs only its toolset."""
+def definitions(
+    config: Config, env: Mapping[str, str], *, all_plugins: bool = False
+) -> tuple[list[Definition], list[Problem]]:
+    """All definitions, and everything wrong with the files that they come from. A problem costs only its toolset.
+
+    Installed plugins are looked up when the configuration names something that is not built in, or for a full list:
+    the look-up reads the metadata of every installed package.
+    """
     problems: list[Problem] = []
-    found = {each.name: each for each in (*built_ins(), *plugins())}
+    found = {each.name: each for each in built_ins()}
+    if all_plugins or any(name not in found for name in config.toolsets):
+        found |= {each.name: each for each in plugins() if each.name not in found}
     entries = config.document.part("toolsets") if config.document and config.toolsets else None
     own: dict[str, Any] = {}
     for name, entry in config.toolsets.items():
@@ -95,6 +104,8 @@ def plugins() -> Iterator[Definition]:
 def _add(
     found: dict[str, Definition], problems: list[Problem], document: Document, env: Mapping[str, str], origin: Origin
 ) -> None:
+    from holmes.tools.yaml_loader import load_toolsets
+
     loaded, wrong = load_toolsets(document, env)
     problems += wrong
     for each in loaded:
@@ -106,6 +117,8 @@ def _add(
 
 
 def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) -> Definition:
+    from holmes.tools.yaml_toolset import YAMLToolset
+
     problem = "; ".join(str(problem) for problem in each.problems)
     if not problem and each.type != "custom":
         problem = f"{each.where}: this version has no toolsets of type {each.type}"

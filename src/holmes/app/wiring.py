@@ -125,10 +125,10 @@ def wire(
 
 
 def toolsets(
-    config: Config, env: Mapping[str, str], ground: Base, *, keep: bool = True
+    config: Config, env: Mapping[str, str], ground: Base, *, keep: bool = True, all_plugins: bool = False
 ) -> tuple[ToolsetManager, list[Problem]]:
     """The manager of all toolsets, and what is wrong with the files that they come from."""
-    found, problems = definitions(config, env)
+    found, problems = definitions(config, env, all_plugins=all_plugins)
     cache = ground.home / "cache" / "toolsets.json" if keep else None
     if cache is not None:
         try:
@@ -158,7 +158,7 @@ async def toolset_status(
 ) -> tuple[list[dict[str, Any]], list[Problem]]:
     """Every toolset with its status, for ``holmes toolset`` and ``doctor``."""
     ground = base(config, env)
-    manager, problems = toolsets(config, env, ground)
+    manager, problems = toolsets(config, env, ground, all_plugins=True)
     if only is not None:
         manager.keep(only)
     loaded = await manager.open(refresh)

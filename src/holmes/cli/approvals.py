@@ -77,8 +77,8 @@ def _read(question: str, stop: int) -> str:
         with _TERMINAL.open("r+b", buffering=0) as terminal:
             termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
             terminal.write(question.encode())
-            ready, _, _ = select.select([terminal, stop], [], [])
-            return terminal.readline().decode("utf-8", "replace") if terminal in ready else ""
+            ready, _, _ = select.select([terminal.fileno(), stop], [], [])
+            return terminal.readline().decode("utf-8", "replace") if stop not in ready else ""
     except (OSError, termios.error):
         return ""
     finally:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holmes.cli import options as opt
 
+if TYPE_CHECKING:
+    from holmes.app.checkup import Line
+
 app = opt.new_app()
 
-_SIGN = {"fine": "✅", "broken": "❌", "off": "➖"}
+_SIGNS = {"fine": "✅", "broken": "❌", "off": "➖"}
 
 
 @app.command()
@@ -24,7 +27,7 @@ def doctor(
     api_base: opt.ApiBase = None,
     context: opt.Context = None,
     kubeconfig: opt.Kubeconfig = None,
-    offline: Annotated[bool, typer.Option(help="Do not ask the model anything")] = False,
+    offline: Annotated[bool, opt.flag("--offline", "Do not ask the model anything")] = False,
 ) -> None:
     """Check configuration, model, cluster and data sources. Exit 1 when something is broken."""
     from holmes.app.checkup import checkup
@@ -38,17 +41,24 @@ def doctor(
         "kubeconfig": kubeconfig,
         "custom_toolsets": custom_toolsets,
     }
-    broken = False
 
-    async def run() -> None:
-        nonlocal broken
+    async def run() -> bool:
+        fine = True
         async for line in checkup(config, environment(), overrides, ask_model=not offline):
-            broken = broken or line.state == "broken"
-            print(f"{_SIGN[line.state]} {line.what}: {line.detail}", flush=True)
-            if line.remedy:
-                print(f"   → {line.remedy}", flush=True)
+            print_line(line)
+            fine = fine and line.state != "broken"
+        return fine
 
-    asyncio.run(run())
-    if broken:
+    if not asyncio.run(run()):
         print("Something is broken; see above.", file=sys.stderr)
-    raise typer.Exit(int(broken))
+        raise typer.Exit(1)
+
+
+def print_line(line: Line) -> None:
+    """One thing that was checked, and what to do about it."""
+    from holmes.cli.output import write
+    from holmes.core.text import clean
+
+    write(clean(f"{_SIGNS[line.state]} {line.what}: {line.detail}"))
+    if line.remedy:
+        write(clean(f"   → {line.remedy}"))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holmes.cli import options as opt
-from holmes.core.errors import UsageError
+from holmes.core.errors import HolmesError, UsageError
 
 if TYPE_CHECKING:
-    from holmes.core.journal import Journal
+    from holmes.core.journal import Entry, Journal
     from holmes.core.report import Report
 
 app = opt.new_app(help="Earlier investigations.", no_args_is_help=True)
@@ -26,6 +25,9 @@ def list_runs(
     json_output: opt.Json = False,
 ) -> None:
     """List investigations, newest first."""
+    from holmes.cli.output import print_rows, write
+    from holmes.core.text import clean, one_line
+
     with _journal() as journal:
         runs = journal.runs(limit)
     if json_output or output in (opt.Output.JSON, opt.Output.JSONL):
@@ -39,13 +41,13 @@ def list_runs(
             }
             for run in runs
         ]
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_rows(rows, opt.Output.JSON if json_output else output)
         return
     if not runs:
-        print('No investigations yet. Start one with: holmes ask "..."')
+        write('No investigations yet. Start one with: holmes ask "..."')
     for run in runs:
-        question = " ".join(run.question.split())
-        print(f"{run.run_id}  {run.started:%Y-%m-%d %H:%M}  {run.status:<9}  {question[:80]}")
+        started = run.started.astimezone()
+        write(f"{run.run_id}  {started:%Y-%m-%d %H:%M}  {run.status:<9}  {one_line(clean(run.question), 80)}")
 
 
 @app.command()
@@ -54,26 +56,31 @@ def show(
     output: opt.OutputFormat = opt.Output.TEXT,
     json_output: opt.Json = False,
 ) -> None:
-    """Show the last report of an investigation."""
-    from holmes.cli.output import print_report
+    """Show the last report of an investigation; with -o jsonl all its events."""
+    from holmes.cli.output import print_event, print_report
     from holmes.core.env import environment
 
     with _journal() as journal:
         wanted = run_id or next((run.run_id for run in journal.runs(1)), "")
-        report = _last_report(journal, wanted)
-    print_report(report, opt.Output.JSON if json_output else output, environment())
+        entries = list(journal.read(wanted)) if wanted else []
+    if not entries:
+        raise UsageError(f"there is no run {wanted or 'yet'}", remedy="holmes history list shows what there is")
+    if output is opt.Output.JSONL and not json_output:
+        for entry in entries:
+            print_event(entry.kind, entry.seq, entry.payload)
+        return
+    print_report(_last_report(wanted, entries), opt.Output.JSON if json_output else output, environment())
 
 
-def _last_report(journal: Journal, run_id: str) -> Report:
+def _last_report(run_id: str, entries: Sequence[Entry]) -> Report:
     from holmes.core.report import Report
 
-    entries = list(journal.read(run_id)) if run_id else []
     for entry in reversed(entries):
         if entry.kind == "ai_answer_end":
             return Report.from_data(entry.payload["report"])
-    if entries:
-        raise UsageError(f"run {run_id} ended without an answer", remedy="holmes history list shows the others")
-    raise UsageError(f"there is no run {run_id or 'yet'}", remedy="holmes history list shows what there is")
+    errors = [entry.payload["description"] for entry in entries if entry.kind == "error"]
+    why = errors[-1] if errors else "its end is not in the journal"
+    raise HolmesError(f"run {run_id} has no answer: {why}", remedy="holmes history list shows the others")
 
 
 @contextmanager

@@ -42,6 +42,8 @@ class App(typer.Typer):
                 command.invoke(context)
         except typer.Exit as leave:
             return leave.exit_code
+        except typer.Abort:  # Ctrl-C or Ctrl-D where something was asked
+            return 130
         except _WRONG_USAGE as error:
             error.show()
             return error.exit_code

@@ -158,9 +158,7 @@ def run_ask(given: Mapping[str, Any]) -> int:
         terminal.print(f"? {inputs.question}", "bold")
     with ExitStack() as closing:
         llm = model(config, env, progress.waiting, say)
-        setup = wire(
-            config, env, llm=llm, say=say, keep=not given["no_history"], refresh=given["refresh_toolsets"]
-        )
+        setup = wire(config, env, llm=llm, say=say, keep=not given["no_history"], refresh=given["refresh_toolsets"])
         closing.callback(setup.close)
         if given["record"]:
             from holmes.app.recording import Recorder, recorded
@@ -169,7 +167,8 @@ def run_ask(given: Mapping[str, Any]) -> int:
             closing.callback(recorder.close)
             options = RunOptions(approve=approve, files=inputs.files)
             setup.parts = recorded(setup.parts, recorder, inputs.question, options)
-        session = Session(setup, inputs, output, progress, TerminalApprovals(terminal), approve, bool(asked), interactive)
+        approvals = TerminalApprovals(terminal)
+        session = Session(setup, inputs, output, progress, approvals, approve, bool(asked), interactive)
         session.json_file, session.log_costs = given["json_output_file"], given["log_costs"]
         return asyncio.run(session.run())
 

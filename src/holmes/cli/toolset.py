@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from holmes.cli import options as opt
 
 app = opt.new_app(help="Data sources: what there is, and whether it can be used.", no_args_is_help=True)
 
-_SIGN = {"enabled": "✅", "failed": "❌", "disabled": "  "}
+_SIGNS = {"enabled": "✅", "failed": "❌", "disabled": "➖"}
 
 
 @app.command("list")
@@ -24,15 +25,20 @@ def list_toolsets(
     json_output: opt.Json = False,
 ) -> None:
     """List all toolsets with their status; checks what is not known to be fine."""
+    from holmes.cli.output import print_rows
+
     rows = _status(config, custom_toolsets, refresh=False)
-    _print(rows, as_json=json_output or output is opt.Output.JSON)
+    if json_output or output in (opt.Output.JSON, opt.Output.JSONL):
+        print_rows(rows, opt.Output.JSON if json_output else output)
+    else:
+        _print(rows)
 
 
 @app.command()
 def refresh(config: opt.ConfigFile = None, custom_toolsets: opt.CustomToolsets = None) -> None:
     """Check all enabled toolsets anew; exit 1 when one failed."""
     rows = _status(config, custom_toolsets, refresh=True)
-    _print(rows, as_json=False)
+    _print(rows)
     raise typer.Exit(int(any(row["status"] == "failed" for row in rows)))
 
 
@@ -44,14 +50,13 @@ def test(
 ) -> None:
     """Check single toolsets, disabled ones too, and list their tools; exit 1 when one failed."""
     rows = _status(config, custom_toolsets, refresh=True, only=name)
-    _print(rows, as_json=False)
-    for row in rows:
-        for tool in row["tools"]:
-            print(f"     {tool}")
+    _print(rows, tools=True)
     raise typer.Exit(int(any(row["status"] != "enabled" for row in rows)))
 
 
-def _status(config: Any, custom: Any, *, refresh: bool, only: list[str] | None = None) -> list[dict[str, Any]]:
+def _status(
+    config: Path | None, custom: Sequence[Path] | None, *, refresh: bool, only: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
     from holmes.app.wiring import toolset_status
     from holmes.core.config import load_config
     from holmes.core.env import environment
@@ -66,15 +71,17 @@ def _status(config: Any, custom: Any, *, refresh: bool, only: list[str] | None =
     return rows
 
 
-def _print(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
+def _print(rows: Sequence[dict[str, Any]], *, tools: bool = False) -> None:
+    from holmes.cli.output import write
+    from holmes.core.text import clean
+
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         detail = row["reason"] or row["description"]
-        print(f"{_SIGN[row['status']]} {row['name']:<{width}}  {row['status']:<8}  {row['origin']:<8}  {detail}")
+        lines = [f"{_SIGNS[row['status']]} {row['name']:<{width}}  {row['status']:<8}  {row['origin']:<8}  {detail}"]
         if row["remedy"]:
-            print(f"   {'':<{width}}  → {row['remedy']}")
-        for tool, owner in row["replaced"].items():
-            print(f"   {'':<{width}}  its tool {tool} is taken over by {owner}")
+            lines.append(f"   {'':<{width}}  → {row['remedy']}")
+        lines += [f"   {'':<{width}}  its tool {tool} is taken over by {by}" for tool, by in row["replaced"].items()]
+        if tools:
+            lines += [f"     {tool}" for tool in row["tools"]]
+        write(clean("\n".join(lines)))

@@ -15,7 +15,7 @@ _WORD = (
     r"|key|cred|auth|jwt|cookie|sess|contrase(?:ñ|n)?|senha|kennwort|passwort|bearer|hmac|[_-](?:pat|sas|otp|dsn)|signature)"
 )
 _SEPARATOR = r"(?:[\"'`\[\])\\]*[ \t]*(?:=>|:=|={1,2}|!=|:)|>)"
-KEYED = rf"{_WORD}[A-Za-z0-9_.-]*{_SEPARATOR}[ \t]*[^\x00-\x20,;)}}\]&=]"
+KEYED = rf"{_WORD}[A-Za-z0-9_.-]*{_SEPARATOR}[ \t]*[^\x00-\x20,;)}}\]&=<]"
 _FLAG_VALUE = r"[\"',]*(?:[ \t,]+[\"']?|[ \t]*\n[ \t]*(?:-[ ]+[\"']?|[\"']))"
 FLAG = rf"\B--?[A-Za-z0-9_-]*{_WORD}[A-Za-z0-9_-]*{_FLAG_VALUE}[^\s\"'-]"
 NAMED = (
@@ -73,8 +73,7 @@ class Beside:
     def keyed(self, window: Window, at: int) -> Found:
         """``key: value``, ``key=value``, ``"key": "value"``, ``<key>value</key>``."""
         data = window.data
-        before = data[max(0, at - 64) : at]
-        key_start = at - (len(before) - len(before.rstrip(_KEY_CHARS)))
+        key_start = _key_start(data, at)
         parts = _PARTS.match(data, key_start)
         if parts is None:
             return Found([], at + 3)
@@ -122,7 +121,7 @@ class Beside:
 
     def quoted(self, window: Window, at: int) -> Found:
         """``password "value";`` of configuration files."""
-        return self._pair(window, at, _QUOTED_PARTS.match(window.data, at))
+        return self._pair(window, at, _QUOTED_PARTS.match(window.data, _key_start(window.data, at)))
 
     def compared(self, window: Window, at: int) -> Found:
         """``"value" == password``, seen at the second quote."""
@@ -187,6 +186,12 @@ class Beside:
             return Found([Hit(kind, start, end)], end)
         whole = raw + rest.group(1)
         return Found([Hit(kind, start, end, whole), Hit(kind, *rest.span(1), whole)], rest.end(1))
+
+
+def _key_start(data: bytes, word: int) -> int:
+    """Where the key begins that has the word at ``word`` in it."""
+    before = data[max(0, word - 64) : word]
+    return word - (len(before) - len(before.rstrip(_KEY_CHARS)))
 
 
 def _closing(data: bytes, begin: int, quote: bytes) -> int:

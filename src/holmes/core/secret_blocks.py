@@ -35,10 +35,11 @@ class MoreNeeded(Exception):
 
 
 class Window(NamedTuple):
-    """The bytes in sight; ``final`` when nothing follows them."""
+    """The bytes in sight; ``final`` when nothing follows them; ``depth`` counts the layers of base64 around them."""
 
     data: bytes
     final: bool
+    depth: int = 0
 
     def wait(self, begin: int, limit: int = HOLD) -> None:
         """Raise MoreNeeded when more can come and no more than ``limit`` bytes wait for it."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MEMORY = 16 << 20  # bytes that RE2 may use for its automaton
 _TOKEN_START = 6  # characters after a prefix that make the union hit: a line break may have cut off the rest
 _LONGEST_ENCODED = 1 << 20
+_DEEPEST = 2  # base64 in base64
 _REACH = 200  # bytes before a mark in which its secret begins
 _BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
@@ -59,7 +60,6 @@ class Finder:
         self._literals = sorted({form for text in literals for form in _forms(text)}, key=len, reverse=True)
         self._beside = Beside(self._kind_of)
         self._by_first: dict[int, list[Rule]] = {}
-        self._depth = 0
 
     def find(self, window: Window, start: int, stop: int) -> tuple[list[Hit], int]:
         """Secrets that begin in ``start:stop``, in order, and up to where that is decided.
@@ -153,16 +153,10 @@ class Finder:
         if run.end() == len(data):
             window.wait(start)
         text = _decoded(run.group())
-        if text is not None and self._depth < 2 and self._has_secret(text):
-            return Found([Hit("encoded-secret", *run.span())], run.end())
-        return Found([], run.end())
-
-    def _has_secret(self, text: bytes) -> bool:
-        self._depth += 1
-        try:
-            return bool(self.find(Window(text, True), 0, len(text))[0])
-        finally:
-            self._depth -= 1
+        if text is None or window.depth >= _DEEPEST:
+            return Found([], run.end())
+        hits, _ = self.find(Window(text, True, window.depth + 1), 0, len(text))
+        return Found([Hit("encoded-secret", *run.span())] if hits else [], run.end())
 
 
 def _compiled(pattern: str) -> re2._Regexp:

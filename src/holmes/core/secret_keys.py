@@ -208,7 +208,7 @@ def is_mixed(value: str) -> bool:
 def is_random(value: str, least: int = 8) -> bool:
     """Looks as if a program had made it; hex and UUIDs count, names and generated names of objects do not."""
     value = value[:_LONG]
-    if len(value) < least or " " in value or _NOT_RANDOM.fullmatch(value):
+    if len(value) < least or " " in value or "$(" in value or "${" in value or _NOT_RANDOM.fullmatch(value):
         return False
     if _HEX.fullmatch(value) or _UUID.fullmatch(value):
         return True

@@ -2,9 +2,10 @@
 
 Secrets that show themselves, wherever they stand:
 
-* clouds: aws-access-key-id, aws-secret-key, aws-session-token, bedrock-key, gcp-api-key, gcp-oauth-token,
-  gcp-client-secret, azure-client-secret, azure-sas, digitalocean-token, heroku-key, alibaba-key-id, ibm-key,
-  flyio-token, cloudflare-ca-key, databricks-token, planetscale-token, supabase-token, neon-password, aiven-password
+* clouds: aws-access-key-id, aws-secret-key, aws-session-token, aws-signature, bedrock-key, gcp-api-key,
+  gcp-oauth-token, gcp-client-secret, azure-client-secret, azure-key, azure-sas, digitalocean-token, heroku-key,
+  alibaba-key-id, ibm-key, flyio-token, cloudflare-ca-key, databricks-token, planetscale-token, supabase-token,
+  neon-password, aiven-password
 * code and builds: github-token, gitlab-token, atlassian-token, npm-token, pypi-token, rubygems-token, nuget-key,
   docker-token, artifactory-token, circleci-token, buildkite-token, pulumi-token, terraform-token, sourcegraph-token,
   postman-key, linear-token, figma-token, notion-token, airtable-token

@@ -128,7 +128,8 @@ class _Writer:
                 if isinstance(page, Gap):
                     self._written.gaps[f"objects/{wanted}/{resource}"] = page
                     break
-                self._written.objects += await anyio.to_thread.run_sync(self._append, kind, page.items, places)
+                saved = await anyio.to_thread.run_sync(self._append, kind, page.items, places)
+                self._written.objects += saved  # not in one statement: others add to it while this one waits
             for place in places:
                 await anyio.to_thread.run_sync(self._end, self._path("objects", place, resource))
             if places:

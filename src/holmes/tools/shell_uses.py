@@ -115,33 +115,50 @@ class Uses:
         printed = self._printed()
         for node in self._nodes:
             if node.type == "variable_assignment" and len(node.children) > 2:
-                self._add(text(node.children[0]).partition("[")[0], self._held(node.children[-1], printed))
+                self._add(text(node.children[0]).partition("[")[0], self._held(node.children[-1]))
             elif node.type == "for_statement":
                 for value in node.children_by_field_name("value"):
-                    self._add(text(node.child_by_field_name("variable")), self._held(value, printed))
+                    self._add(text(node.child_by_field_name("variable")), self._held(value))
             elif node.type == "command":
                 name, *words = self.words(node)
                 if name in READERS:
+                    flow = self._read(node, printed)
                     for word in words:
-                        self._add(word, printed)
+                        self._add(word, flow)
                 elif name in self._functions:
                     for argument in arguments(node)[1:]:
                         for position in _POSITIONAL:
-                            self._add(position, self._held(argument, printed))
+                            self._add(position, self._held(argument))
 
     def _add(self, name: str, flow: _Flow) -> None:
         if flow.captures:
             self._flows[name] = self._flows.get(name, _Flow()) | flow
 
-    def _held(self, word: Node, printed: _Flow) -> _Flow:
-        """What a word may hold: what stands in it, and what a command inside it prints."""
-        flow = printed if any(node.type in SUBSTITUTIONS for node in walk(word)) else _Flow()
+    def _held(self, word: Node) -> _Flow:
+        """What a word may hold; what stands in a command inside it counts when that prints it."""
+        flow = _Flow()
         for use in self._within(word, word.end_byte):
-            if not above(use.node, SUBSTITUTIONS, word):
+            around = use.node.parent if use.node.type in SUBSTITUTIONS else use.node
+            if use.node == word or (around and not above(around, SUBSTITUTIONS, word)):
                 flow |= _Flow(use.captures, use.first if self.begins_word(use, word) else _NOTHING)
         return flow
 
-    def _printed(self) -> _Flow:
+    def _read(self, command: Node, printed: frozenset[int]) -> _Flow:
+        """What may come in on the standard input of a command: by its redirections and from earlier stages."""
+        sources = [node for node in command.children if node.type == "herestring_redirect"]
+        below, outer = command, command.parent
+        while outer is not None:
+            if outer.type == "pipeline":
+                sources += [stage for stage in outer.named_children if stage.start_byte < below.start_byte]
+            elif outer.type == "redirected_statement":
+                sources += outer.named_children[1:]
+            below, outer = outer, outer.parent
+        inside = (use.captures for source in sources for use in self._within(source, source.end_byte))
+        found = _NOTHING.union(*inside) & printed
+        return _Flow(found, found)
+
+    def _printed(self) -> frozenset[int]:
+        """What echo, printf, here-documents and here-strings put out."""
         found = _NOTHING
         for use in self.all:
             place = self.command(use)
@@ -150,7 +167,7 @@ class Uses:
             else:
                 printed = self.words(place[0])[0] in PRINTERS
             found |= use.captures if printed else _NOTHING
-        return _Flow(found, found)
+        return found
 
     def _expansions(self) -> Iterator[Use]:
         """Places where variables that hold values are expanded."""
@@ -162,7 +179,7 @@ class Uses:
 
     def _substitutions(self) -> Iterator[Use]:
         """Commands inside words, when they print values."""
-        printed = self._printed().captures
+        printed = self._printed()
         for node in self._nodes if printed else ():
             if node.type == "command_substitution":
                 inside = [use.captures & printed for use in self._within(node, node.end_byte) if use.node != node]

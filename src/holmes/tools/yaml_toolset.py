@@ -266,10 +266,10 @@ def _why(command: Command, end: Exit, said: str) -> str:
     if end.cause == "not found" or end.code == 127:
         program = command.argv[0] if end.cause else "a program"
         return f"{program} is not installed here (not on PATH){last if lines else ''}"
-    if end.cause:
-        return end.cause
     if end.code == 137:
         return f"a program was killed (exit status 137), mostly for lack of memory{last if lines else ''}"
+    if end.cause:
+        return end.cause
     if end.code > 128:
         return f"a program was ended by signal {end.code - 128} (exit status {end.code}){last if lines else ''}"
     return f"exit status {end.code}{last}"

@@ -27,7 +27,7 @@ KINDS = ("Pod", *WORKLOADS, "Service", "EndpointSlice", "Namespace")
 LOGS = True
 
 FEW = 3  # failures below this number are no finding
-QUIET = 10  # lines after the last failure without another one: it is over
+QUIET = 10  # lines without another failure (or half of those read): it is over
 _WORDS = {
     "unknown-host": "the name does not resolve",
     "refused": "the connection is refused",
@@ -65,7 +65,7 @@ def upstream_errors(facts: Facts) -> Iterator[Finding]:
 def _matters(calls: Calls, lines: Sequence[str], previous: bool) -> bool:
     if previous:  # it ended after these: the last lines count, however few
         return calls.total >= FEW or len(lines) - calls.last <= FEW
-    return calls.total >= FEW and len(lines) - calls.last <= QUIET
+    return calls.total >= FEW and len(lines) - calls.last <= max(QUIET, len(lines) // 2)
 
 
 def _finding(facts: Facts, owner: ObjectRef, cases: list[_Case]) -> Finding:

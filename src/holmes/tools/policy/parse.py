@@ -128,7 +128,12 @@ class _Converter:
             else:
                 words.append(child.children[0] if child.type == "command_name" else child)
         simple = syntax.Simple(tuple(self.word(word) for word in words), tuple(assignments))
-        if any(left.end_byte == right.start_byte for left, right in pairwise(words)):
+        source = node.text or b""
+        between = (
+            source[left.end_byte - node.start_byte : right.start_byte - node.start_byte]
+            for left, right in pairwise(words)
+        )
+        if not all(gap.replace(b"\\\n", b"") for gap in between):
             return syntax.Odd("its words cannot be told apart", (simple,))
         return syntax.Redirected(simple, tuple(redirects)) if redirects else simple
 

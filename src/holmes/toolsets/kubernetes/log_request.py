@@ -163,13 +163,13 @@ def _instances(
         reason = ": ".join(filter(None, [waiting.get("reason"), waiting.get("message")]))
         yield replace(base, silent=f"has not started ({reason or 'waiting'})")
         return
-    # While a container waits for its next start, its log is that of the instance that ended.
+    # While a container does not run, its log is that of the instance that ended: who asks for the one before means it.
     ended = current.get("terminated") or (before if "waiting" in current else None)
     finished = init and bool(ended) and not (ended or {}).get("exitCode") and not request.container
     told = [waiting.get("reason"), ended and _ending(ended), f"restarts: {count}" if count else ""]
     if before and "waiting" not in current and request.previous is not False:
         yield replace(base, previous=True, state=f"previous instance, {_ending(before)}")
-    if request.previous is not True or "waiting" in current:
+    if request.previous is not True or "running" not in current:
         yield replace(base, state=", ".join(filter(None, told)), finished=finished)
     elif not before:
         yield replace(base, silent="has no previous instance: it was never restarted")
