@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.command import holmes
+from support.subprocesses import holmes
 from support.openai_server import OpenAIServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
