@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from holmes.agent.approval import ApprovalGate, Asker, Mode
 from holmes.agent.engine import Parts, RunOptions
 from holmes.agent.history import message_data
+from holmes.agent.opening import Found
 from holmes.core.errors import UsageError
 from holmes.core.messages import Turn, Usage
 from holmes.core.results import StructuredToolResult
@@ -83,8 +84,16 @@ def recorded(parts: Parts, recorder: Recorder, question: str, options: RunOption
         recorder.write("cluster", name=name)
         return name
 
+    async def opening(question: str, namespace: str) -> Sequence[Found]:
+        found = await parts.opening(question, namespace)
+        mask = parts.masker.mask_tree
+        looks = [[each.tool, mask(dict(each.args)), mask(result_data(each.result))] for each in found]
+        recorder.write("opening", found=looks)
+        return found
+
     return replace(
         parts,
+        opening=opening,
         llm=RecordingLLM(parts.llm, recorder, parts.manager),
         tap=_tap(recorder),
         gate=lambda mode, asker: RecordingGate(recorder, mode, asker),

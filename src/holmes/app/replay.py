@@ -15,10 +15,11 @@ from typing import Any
 from holmes.agent.approval import ApprovalGate, Mode
 from holmes.agent.engine import Parts
 from holmes.agent.history import message_from_data
+from holmes.agent.opening import Found
 from holmes.agent.prompt import PromptInputs
 from holmes.agent.safeguards import Limits
 from holmes.app.recording import SCHEMA, digest
-from holmes.core.errors import ModelRefused, UsageError
+from holmes.core.errors import HolmesError, UsageError
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
 from holmes.core.local_results import LocalResults
@@ -35,7 +36,7 @@ from holmes.tools.manager import Definition, Loaded, ToolsetManager
 from holmes.tools.tool import FunctionTool, Health, Services, SimpleToolset, Tool, ToolContext, Verdict
 
 
-class Parted(ModelRefused):
+class Parted(HolmesError):
     """The program asks for something else than was recorded."""
 
 
@@ -104,8 +105,13 @@ def replay_parts(path: Path, env: Mapping[str, str]) -> Replay:
         line = recording.next("cluster")
         return str(line["name"]) if line else ""
 
+    async def opening(question: str, namespace: str) -> Sequence[Found]:
+        line = recording.next("opening") or {"found": []}
+        return [Found(tool, args, result_from_data(result)) for tool, args, result in line["found"]]
+
     parts = Parts(
         llm=ReplayLLM(recording),
+        opening=opening,
         manager=ReplayManager(recording, Services({}, clusters, process, http)),
         results=LocalResults(None, masker),
         journal=Journal.open(None),

@@ -126,14 +126,12 @@ class ToolExecutor:
         return Ready(bound, call.name, args, reference)
 
     async def _answer(self, call: ToolCall, step: Ready | StructuredToolResult, gate: Gate) -> Message:
-        started = time.monotonic()
         params = self._delivery.masked(dict(call.arguments))
         reference = step.reference if isinstance(step, Ready) else ""
         self._emit(StartToolCalling(call.id, call.name, params, reference))
         result = await self._run(call, step, gate) if isinstance(step, Ready) else step
         result.params = params
         result.reference = reference
-        result.elapsed_seconds = result.elapsed_seconds or round(time.monotonic() - started, 3)
         bound = self.toolbox.get(call.name)
         message = self._delivery.message(call, result)
         self._emit(self._delivery.event(call, result, bound.toolset if bound else ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holmes.tools.policy import rules, syntax
 from holmes.tools.policy.grammar import grammar
@@ -140,19 +140,17 @@ class _Walk:
         values: list[str] = []
         code: list[str] = []
         known = True
-        for word in node.words:
-            argument = self._resolve(word, scope)
+        for argument in (argument for word in node.words for argument in self._arguments(word, scope)):
+            known = known and argument.known
             if argument.pattern is not None:
                 ruling, files = judge_file(argument, self.settings)
                 self.rulings += [ruling] if ruling else []
                 files = files or [argument.text]
                 values += files
                 code += map(quote, files)
-                known = known and argument.known
             else:
                 values.append(argument.text)
-                code.append(argument.bare or argument.code)
-                known = known and argument.known
+                code += [] if argument.appended else [argument.bare or argument.code]
         self.plan.setdefault(id(node), code)
         few = known and len(set(values)) <= _MOST_VALUES and len(self.commands) < _MOST_COMMANDS
         return list(dict.fromkeys(values)) if few and values else [GAP]
@@ -172,6 +170,19 @@ class _Walk:
                 self.command(command, scope.copy(), "data")
 
         return resolve(word, scope, substitute, complain)
+
+    def _arguments(self, word: syntax.Word, scope: Scope) -> list[Argument]:
+        """The same, with a variable of several known words taken apart as the shell does it."""
+        only = word[0] if len(word) == 1 else None
+        if not isinstance(only, syntax.Variable) or only.quoted or only.cut or only.name not in scope.values:
+            return [self._resolve(word, scope)]
+        value = scope.values[only.name]
+        pieces = value.split()
+        if GAP in value or pieces == [value]:
+            return [self._resolve(word, scope)]
+        first = Argument("", code=f"${PREFIX}{only.name}", fixed=True)
+        rest = [Argument(piece, appended=True) for piece in pieces[1:]]
+        return [replace(first, text=pieces[0]), *rest] if pieces else []
 
     def _written(self, script: syntax.Sequence) -> str:
         """Its code, as long as all of it can be written; what cannot is never allowed."""
@@ -205,7 +216,7 @@ class _Walk:
     # One program
 
     def _simple(self, node: syntax.Simple, scope: Scope, stdin: rules.Stdin) -> None:
-        words = [self._resolve(word, scope) for word in node.words]
+        words = [argument for word in node.words for argument in self._arguments(word, scope)]
         prefix = self._assignments(node, words, scope)
         if not words:
             self.plan.setdefault(id(node), prefix)
@@ -305,6 +316,7 @@ class _Walk:
                 several = call is not None and place in call.several
                 value = call is not None and place in call.taken
                 made.append(word_code(word, several=several, guarded=guarded and not value))
+        made += insert.get(len(words), [])
         if call is not None and call.prepare:
             return ["{", call.prepare, "|", *made, ";", "}"]
         return made

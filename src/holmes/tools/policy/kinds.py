@@ -42,6 +42,11 @@ def _name(value: Argument, call: Call) -> Judged:
     return judge_file(value, call.settings)
 
 
+def _words(value: Argument, call: Call) -> Judged:
+    """Text, or names of files by wildcards."""
+    return judge_file(value, call.settings) if value.pattern is not None else (None, [])
+
+
 def _program(judge: Callable[[str], Ruling | None]) -> Callable[[Argument, Call], Judged]:
     def kind(value: Argument, call: Call) -> Judged:
         if not value.known:
@@ -98,6 +103,7 @@ KINDS: Mapping[str, Callable[[Argument, Call], Judged]] = {
     "file": _file,
     "folder": _name,
     "path": _name,
+    "words": _words,
     "jq": _program(queries.judge_jq),
     "yq": _program(queries.judge_yq),
     "sed": _program(sed.judge_sed),

@@ -50,6 +50,8 @@ def parse(command: str) -> syntax.Sequence:
         return _Converter().sequence(root.children)
     except TooDeep:
         return _odd("it is nested too deeply")
+    except (ValueError, IndexError, StopIteration):
+        return _odd("its syntax is not understood")
 
 
 def _odd(reason: str) -> syntax.Sequence:
@@ -211,20 +213,17 @@ class _Converter:
         return syntax.Group(self.sequence(node.children), subshell=False)
 
     def _for_statement(self, node: Node) -> syntax.Command:
-        body = node.child_by_field_name("body")
-        name = node.child_by_field_name("variable")
-        inside = any(child.type == "in" for child in node.children)
-        if node.children[0].type != "for" or body is None or name is None or not inside or body.type != "do_group":
+        parts = [child for child in node.children if child.type not in _SEPARATORS]
+        if [part.type for part in (*parts[:3], parts[-1])] != ["for", "variable_name", "in", "do_group"]:
             return self._odd(node, "this loop is not understood")
-        words = tuple(self.word(child) for child in node.children_by_field_name("value"))
-        return syntax.For(_text(name), words, self.sequence(body.children))
+        words = tuple(self.word(part) for part in parts[3:-1])
+        return syntax.For(_text(parts[1]), words, self.sequence(parts[-1].children))
 
     def _while_statement(self, node: Node) -> syntax.Command:
-        body = node.child_by_field_name("body")
-        if body is None or body.type != "do_group":
+        keyword, *condition, body = node.children
+        if body.type != "do_group":
             return self._odd(node, "this loop is not understood")
-        condition = self.sequence(node.children_by_field_name("condition"))
-        return syntax.While(node.children[0].type == "until", condition, self.sequence(body.children))
+        return syntax.While(keyword.type == "until", self.sequence(condition), self.sequence(body.children))
 
     def _if_statement(self, node: Node) -> syntax.Command:
         branches = [self._branch(node)]
@@ -245,20 +244,22 @@ class _Converter:
         body = node.child_by_field_name("body")
         redirects: list[syntax.Redirect] = []
         stages: list[syntax.Command] = []
-        for child in node.children_by_field_name("redirect"):
-            if child.type != "heredoc_redirect":
+        for child in node.children:
+            if child.type in ("file_redirect", "herestring_redirect"):
                 redirects.append(self._redirect(child))
-                continue
-            if child.child_by_field_name("operator") is not None:
-                return self._odd(node, "a here-document in a list is not understood")
-            redirects += [self._redirect(more) for more in child.children_by_field_name("redirect")]
-            redirects.append(self._heredoc(child))
-            for more in child.children:
-                if more.type == "pipeline":
-                    stages += [self.command(stage) for stage in more.children if stage.type not in ("|", "|&")]
+            elif child.type == "heredoc_redirect":
+                for part in child.children:
+                    if part.type in ("file_redirect", "herestring_redirect"):
+                        redirects.append(self._redirect(part))
+                    elif part.type == "pipeline":
+                        stages += [self.command(stage) for stage in part.children if stage.type != "|"]
+                    elif part.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"):
+                        return self._odd(node, "a here-document in a list is not understood")
+                redirects.append(self._heredoc(child))
+            elif child != body:
+                return self._odd(node, "a redirection that is not understood")
         command = self.command(body) if body is not None else syntax.Simple(())
-        redirected = _redirect_last(command, tuple(redirects))
-        return _pipe([redirected, *stages])
+        return _pipe([_redirect_last(command, tuple(redirects)), *stages])
 
     def _redirect(self, node: Node) -> syntax.Redirect:
         descriptor = operator = ""

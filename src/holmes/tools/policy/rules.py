@@ -98,6 +98,8 @@ def output_of(program: str, commands: Sequence[tuple[str, ...]]) -> Stdin:
     words = list(commands[0][1:])
     while words and re.fullmatch(r"-[neE]+", words[0]):
         words.pop(0)
+    if program == "printf" and "-" in "".join(words[:1]):
+        return "options"
     return _written(" ".join(words))
 
 
@@ -113,7 +115,7 @@ def input_of(node: syntax.Redirect, target: Argument, stdin: Stdin) -> Stdin:
 def _written(text: str) -> Stdin:
     if "…" in text:
         return "data"
-    return "options" if re.search(r"(^|[^A-Za-z0-9_.=:/-])-+[A-Za-z]|\\", text) else "literal"
+    return "options" if re.search(r"(^|[\s'\"\\])-|\\[xuU0-7c]", text) else "literal"
 
 
 def is_plain_text(script: syntax.Sequence) -> bool:

@@ -24,9 +24,10 @@ def check_xargs(call: Call) -> None:
     else:
         delimiter = "'\\n'" if replaced else "' \\t\\n'"
     call.prepare = f"_items {delimiter}"
+    place = call.args[0][0] if call.args else len(call.words)
+    call.insert[place] = ["-0"]
     if not call.args:
         return
-    place = call.args[0][0]
     words = list(call.words[place:])
     if replaced:
         mark = replaced[-1].text
@@ -37,7 +38,6 @@ def check_xargs(call: Call) -> None:
         items = []
     elif not (numbers and numbers[-1].text == "1"):
         items *= _MANY
-    call.insert[place] = ["-0"]
     call.inner(place, [*words, *items], "no stdin")
 
 
