@@ -234,7 +234,7 @@ class TestTelling:
         assert "1 fault found." in text
         assert "1. critical readiness-failing (confidence 0.90)" in text
         assert "   - event Unhealthy (x" in text
-        assert "   follows from it: Service shop/readiness-failing (service-no-ready-endpoints)" in text
+        assert "   follows from it: Service shop/readiness-failing has no ready endpoint: no pod of" in text
         assert "   remedy: " in text
         assert "kubectl describe pod" in text
         assert "without a fault: 0 of 1 Pods, 0 of 1 Deployments, 0 of 1 Services" in text

@@ -71,7 +71,8 @@ class Facts:
         self._missing: set[tuple[str, str, str]] = set()
         self._partial: dict[str, frozenset[str]] = {}
         self._logs: dict[tuple[str, str, str, bool], Sequence[str]] = {}
-        self._derived: dict[Any, Any] = {}
+        self._derived: dict[Any, Any] = {}  # by what is computed, from objects and logs
+        self._owners: dict[int, tuple[Object, ObjectRef]] = {}  # top owners by id of the object, which stays alive here
 
     @classmethod
     def from_objects(
@@ -108,6 +109,7 @@ class Facts:
         if partial:
             self._partial[kind] = self.partial(kind) | partial
         self._derived.clear()
+        self._owners.clear()
 
     def add_whole(self, kind: str, namespace: str = "", selector: str = "") -> None:
         """The list of a kind in a namespace ("" = everywhere), or what a label selector takes of it, was complete."""
@@ -120,7 +122,8 @@ class Facts:
     def add_log(self, namespace: str, pod: str, container: str, lines: Sequence[str], previous: bool = False) -> None:
         """The last lines of a container's log."""
         self._logs[(namespace, pod, container, previous)] = lines
-        self._derived.clear()
+        for work in [work for work in self._derived if work not in _FROM_OBJECTS]:
+            del self._derived[work]
 
     # What is read
 
@@ -172,6 +175,12 @@ class Facts:
 
     def top_owner(self, obj: Object) -> ObjectRef:
         """The workload that a person would name: the Deployment of a pod, the CronJob of a job's pod, or itself."""
+        known = self._owners.get(id(obj))
+        if known is None:
+            known = self._owners[id(obj)] = obj, self._climb(obj)
+        return known[1]
+
+    def _climb(self, obj: Object) -> ObjectRef:
         current, namespace = ref(obj), namespace_of(obj)
         seen = {current}
         held: Object | None = obj
@@ -226,9 +235,9 @@ def _deployment_of(replica_set: str, labels: Mapping[str, str]) -> tuple[str, st
 def _pods_by_owner(facts: Facts) -> dict[ObjectRef, list[Object]]:
     found: dict[ObjectRef, list[Object]] = {}
     for pod in facts.all("Pod"):
-        found.setdefault(facts.top_owner(pod), []).append(pod)
-        direct = owner(pod)
-        if direct and ObjectRef(*direct, namespace_of(pod)) != facts.top_owner(pod):
+        top, direct = facts.top_owner(pod), owner(pod)
+        found.setdefault(top, []).append(pod)
+        if direct and direct != (top.kind, top.name):
             found.setdefault(ObjectRef(*direct, namespace_of(pod)), []).append(pod)
     return found
 
@@ -261,6 +270,11 @@ def _events_by_object(facts: Facts) -> dict[tuple[str, str, str], list[KubeEvent
     for events in found.values():
         events.sort(key=lambda event: event.last or beginning, reverse=True)
     return found
+
+
+_FROM_OBJECTS = frozenset(
+    [_pods_by_owner, _pods_by_label, _children, _events_by_object]
+)  # new logs change none of them
 
 
 def kube_event(obj: Object) -> KubeEvent:

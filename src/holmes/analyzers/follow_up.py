@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from anyio import to_thread
+
 from holmes.analyzers.base import Facts, live_pods, ref, spec_of, status_of
 from holmes.analyzers.log_needs import LogNeed, log_needs
 from holmes.analyzers.reader import Job, Reader
@@ -23,15 +25,15 @@ ROUNDS = 3  # from caller to called
 
 async def follow_up(reader: Reader, logs: bool = True) -> set[ObjectRef]:
     """Read on; gives the objects that were opened because somebody calls them."""
-    await reader.together(_second_look(reader))
-    await reader.together(_third_look(reader.facts, reader))
+    await reader.together(await to_thread.run_sync(lambda: list(_second_look(reader))))
+    await reader.together(await to_thread.run_sync(lambda: list(_third_look(reader.facts, reader))))
     opened: set[ObjectRef] = set()
     if not logs:
         return opened
     read: set[LogNeed] = set()
     for _ in range(ROUNDS):
         await _read_logs(reader, read)
-        called = [service for service in _called(reader.facts) if service not in opened][:CALLED]
+        called = [item for item in await to_thread.run_sync(_called, reader.facts) if item not in opened][:CALLED]
         if not called:
             break
         opened.update(called)
@@ -41,7 +43,7 @@ async def follow_up(reader: Reader, logs: bool = True) -> set[ObjectRef]:
 
 
 async def _read_logs(reader: Reader, read: set[LogNeed]) -> None:
-    needs = [need for need in log_needs(reader.facts) if need not in read]
+    needs = [need for need in await to_thread.run_sync(log_needs, reader.facts) if need not in read]
     read.update(needs)
     await reader.together(partial(reader.log, need) for need in needs)
 

@@ -72,7 +72,7 @@ def _sizes(index: int, cause: Cause) -> list[list[str]]:
     remedy = [f"   remedy: {finding.remedy}"] if finding.remedy else []
     commands = [f"   look: {'; '.join(finding.commands[:2])}"] if finding.commands else []
     return [
-        [*why, *evidence, *symptoms, *remedy, *commands],
+        [*why, *evidence, *_symptoms_in_full(cause.symptoms), *remedy, *commands],
         [*why, *(f"   - {cut(line, 180)}" for line in finding.evidence[:3]), *symptoms, *remedy],
         [*why, *(f"   - {cut(line, 140)}" for line in finding.evidence[:1])],
         [cut(why[0], 240)],
@@ -82,10 +82,16 @@ def _sizes(index: int, cause: Cause) -> list[list[str]]:
 
 
 def _symptoms(symptoms: Sequence[Finding]) -> list[str]:
-    if not symptoms:
-        return []
+    """What follows, in one line."""
     named = [f"{item.object} ({item.cause})" for item in symptoms]
-    return [f"   follows from it: {listed(named, _SYMPTOMS)}"]
+    return [f"   follows from it: {listed(named, _SYMPTOMS)}"] if named else []
+
+
+def _symptoms_in_full(symptoms: Sequence[Finding]) -> list[str]:
+    """What follows, each in its own words."""
+    told = [f"   follows from it: {cut(item.explanation, 220)}" for item in symptoms[:_SYMPTOMS]]
+    rest = [f"   and {count(len(symptoms) - _SYMPTOMS, 'more symptom')}"] if len(symptoms) > _SYMPTOMS else []
+    return [*told, *rest]
 
 
 def _rest(causes: Sequence[Cause]) -> str:

@@ -17,7 +17,7 @@ from holmes.analyzers.troubles import STARTING
 from holmes.analyzers.words import count
 from holmes.core.findings import Finding
 from holmes.kube.cluster import Object
-from holmes.kube.related import labels_of, name_of, namespace_of, pod_status, selector_matches
+from holmes.kube.related import is_ready, labels_of, name_of, namespace_of, pod_status, selector_matches
 
 KINDS = ("Pod", *WORKLOADS, "Service", "EndpointSlice")
 LOGS = False
@@ -56,14 +56,18 @@ def _workloads(facts: Facts, service: Object) -> list[Object]:
     ]
 
 
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 def _finding(facts: Facts, service: Object, pods: list[Object], workloads: list[Object]) -> Finding:
     about = ref(service)
     owners = list(dict.fromkeys([facts.top_owner(pod) for pod in pods] or [ref(item) for item in workloads]))
-    states = [f"pod {name_of(pod)}: {pod_status(pod)}, not ready" for pod in pods[:3]]
+    states = [f"pod {name_of(pod)}: {pod_status(pod)}{'' if is_ready(pod) else ', not ready'}" for pod in pods[:3]]
     ready = ready_count(pods)
     why = f"no pod of {owners[0]} is ready (of {len(pods)})" if pods else f"{owners[0]} has no pod"
     if ready:
-        why = f"its EndpointSlices have no ready address although {count(ready, 'pod')} of {owners[0]} is ready"
+        why = f"its EndpointSlices lead nowhere although {count(ready, 'pod')} of {owners[0]} {_is(ready)} ready"
     return Finding(
         cause="service-no-ready-endpoints",
         object=about,
