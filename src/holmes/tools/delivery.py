@@ -21,7 +21,7 @@ from holmes.tools.tool import ToolContext
 if TYPE_CHECKING:
     from holmes.tools.executor import Bound
 
-GRACE = 2.0  # seconds that a tool gets beyond its deadline to clean up and say what it has
+GRACE = 5.0  # seconds that a tool gets beyond its deadline to clean up and say what it has
 
 
 class Mask(Protocol):

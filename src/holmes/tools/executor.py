@@ -23,10 +23,11 @@ LONGEST = 300.0  # seconds that a model may ask for with a ``timeout`` argument
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A tool and the name of the toolset that it belongs to."""
+    """A tool and the name of the toolset that it belongs to; ``transformers`` are what the configuration adds."""
 
     tool: Tool
     toolset: str
+    transformers: tuple[Mapping[str, Any], ...] = ()
 
 
 class Toolbox:
@@ -49,6 +50,9 @@ class Toolbox:
     def near(self, name: str) -> list[str]:
         """Names that look like ``name``, best first."""
         return get_close_matches(name, [*self._tools, *self._aliases], n=3, cutoff=0.5)
+
+    def use(self, bound: Bound) -> None:
+        """A model called the tool; nothing to do when all are declared."""
 
 
 class Guard(Protocol):
@@ -111,6 +115,7 @@ class ToolExecutor:
             near = self.toolbox.near(call.name)
             hint = f"Did you mean {', '.join(near)}?" if near else "Use one of the declared tools."
             return StructuredToolResult.failure(f"There is no tool {call.name}. {hint}")
+        self.toolbox.use(bound)
         if call.problem:
             return StructuredToolResult.failure(call.problem)
         args, problem = coerce(call.arguments, bound.tool.parameters)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holmes.core.errors import Problem, UsageError
+from holmes.tools.disclosure import Shelf, always_declared
 from holmes.tools.executor import Bound
 from holmes.tools.tool import Factory, Health, Services, Toolset
 
@@ -33,9 +34,10 @@ class Definition:
     enabled: bool = True
     config: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    where: str = ""  # file:line
+    where: str = ""  # file:line; "" for what the user's configuration does not name
     quick: bool = False  # opening it costs nothing: never cached
     problem: str = ""  # why it cannot even be tried
+    transformers: tuple[Mapping[str, Any], ...] = ()  # for the results of all its tools
 
 
 @dataclass(slots=True)
@@ -93,8 +95,17 @@ class ToolsetManager:
                         Problem(where, f"the tool {tool.name} is already defined by {owner.name} ({owner.where})")
                     )
                     continue
-                chosen[tool.name] = (loaded, Bound(tool, loaded.definition.name))
+                definition = loaded.definition
+                chosen[tool.name] = (loaded, Bound(tool, definition.name, definition.transformers))
         return [bound for _, bound in chosen.values()]
+
+    def shelves(self) -> list[Shelf]:
+        """The open toolsets with their tools, built-ins first: what a conversation may be told of."""
+        tools: dict[str, list[Bound]] = {}
+        for bound in self.bound():
+            tools.setdefault(bound.toolset, []).append(bound)
+        by_name = {loaded.definition.name: loaded for loaded in self.loaded}
+        return [_shelf(by_name[name], tuple(bounds)) for name, bounds in tools.items()]
 
     def replaced(self) -> dict[str, str]:
         """Built-in tools whose name a user's toolset took: tool name -> that toolset."""
@@ -160,6 +171,18 @@ class ToolsetManager:
             scratch.replace(self._cache)
         except OSError:
             scratch.unlink(missing_ok=True)  # a cache that cannot be written is no reason to fail
+
+
+def _shelf(loaded: Loaded, tools: tuple[Bound, ...]) -> Shelf:
+    definition = loaded.definition
+    return Shelf(
+        definition.name,
+        tools,
+        " ".join(definition.description.split()),
+        loaded.toolset.instructions if loaded.toolset else "",
+        always=always_declared(definition.name),
+        named=bool(definition.where),
+    )
 
 
 def _key(definition: Definition) -> str:

@@ -36,7 +36,7 @@ def hazards(script: Script) -> list[str]:
         names = [script.captures[i].parameter for i in sorted(use.captures) if not script.captures[i].harmless]
         reason = _reason(uses, use) if names else ""
         found |= {f"{name} stands in {reason}": None for name in names if reason}
-    if script.root.has_error and script.marks:
+    if script.marks and not script.readable():
         found["this cannot be read as shell, so it is unknown where the values go"] = None
     return list(found)
 

@@ -1,6 +1,6 @@
 """A shell script in which some words are placeholders: what stands around each of them, and how bash gets the values.
 
-A value never becomes part of the script. It travels in the array ``holmes`` and the script has ``"${holmes[3]}"``
+A value never becomes part of the script. It travels in the array ``_holmes`` and the script has ``"${_holmes[3]}"``
 in its place, in whatever form the quotes around the placeholder need. (An array, and not ``$3``: functions and
 ``set`` have positional parameters of their own.)
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from holmes.tools.shell_uses import commands
+from holmes.tools.shell_uses import commands, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -64,13 +64,14 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One place where the value of ``capture`` goes; offsets are bytes."""
+    """One place where the value of ``capture`` goes; offsets are bytes. ``inner``: within ``${...}``."""
 
     capture: int
     start: int
     end: int
     node: Node  # the smallest piece of syntax around it
     place: Place
+    inner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Script:
     def for_bash(self) -> str:
         """What bash runs, with the values in ``"$@"``."""
         body = self._rewritten(self._for_bash)
-        prelude = 'holmes=("$@"); set --; ' if any(not capture.variable for capture in self.captures) else ""
+        prelude = '_holmes=("$@"); set --; ' if any(not capture.variable for capture in self.captures) else ""
         return f"{prelude}{body}{self._epilogue()}"
 
     def for_people(self) -> str:
@@ -117,6 +118,14 @@ class Script:
             return ()
         return tuple(self._pattern.sub(lambda match: self.captures[int(match[1])].value, word) for word in words)
 
+    def readable(self) -> bool:
+        """Whether all of it is understood; a here-document without its end is not."""
+        bodies = (node for node in walk(self.root) if node.type == "heredoc_redirect")
+        ends = ({node.type: (node.text or b"") for node in body.children} for body in bodies)
+        return not self.root.has_error and all(
+            _QUOTE_IN_DELIMITER.sub(b"", end.get("heredoc_start", b"")) == end.get("heredoc_end") for end in ends
+        )
+
     def searches(self) -> bool:
         """Whether it has a program that says by exit status 1 that it found nothing."""
         return any(_program(node) in _SEARCHERS for node in commands(self.root))
@@ -125,11 +134,11 @@ class Script:
         node = self.root.descendant_for_byte_range(match.start(), match.end()) or self.root
         quoted = node.parent if node.type == "string_content" else node if node.type == "raw_string" else None
         filled = quoted and (quoted.start_byte, quoted.end_byte) == (match.start() - 1, match.end() + 1)
-        if quoted and filled and _place(quoted.parent) == "bare":
+        if quoted and filled and _place(quoted.parent) == ("bare", False):
             return Mark(int(match[1]), quoted.start_byte, quoted.end_byte, quoted, "bare")
-        return Mark(int(match[1]), match.start(), match.end(), node, _place(node))
+        return Mark(int(match[1]), match.start(), match.end(), node, *_place(node))
 
-    def _rewritten(self, value: Callable[[Capture, int, Place], str]) -> str:
+    def _rewritten(self, value: Callable[[Capture, Mark], str]) -> str:
         edits = [edit for one in self.marks for edit in self._edits_at(one, value)]
         edits += self._plain_heredocs()
         edits += self._names_in_single_quotes()
@@ -139,9 +148,8 @@ class Script:
             last = edit.end
         return b"".join([*result, self.source[last:]]).decode()
 
-    def _edits_at(self, one: Mark, value: Callable[[Capture, int, Place], str]) -> Iterator[_Edit]:
-        capture = self.captures[one.capture]
-        text = value(capture, one.capture, one.place).encode()
+    def _edits_at(self, one: Mark, value: Callable[[Capture, Mark], str]) -> Iterator[_Edit]:
+        text = value(self.captures[one.capture], one).encode()
         before = self.source[: one.start]
         start = one.start
         if (len(before) - len(before.rstrip(b"\\"))) % 2:
@@ -152,24 +160,26 @@ class Script:
                 text = b"\\" + text
         yield _Edit(start, one.end, text)
 
-    def _for_bash(self, capture: Capture, index: int, place: Place) -> str:
-        name = f"${{{capture.variable}}}" if capture.variable else f"${{holmes[{index}]}}"
-        return _inside(place, name, f'"{name}"')
+    def _for_bash(self, capture: Capture, one: Mark) -> str:
+        name = f"${{{capture.variable}}}" if capture.variable else f"${{_holmes[{one.capture}]}}"
+        return _inside(one.place, name, f'"{name}"')
 
-    def _for_people(self, capture: Capture, index: int, place: Place) -> str:
+    def _for_people(self, capture: Capture, one: Mark) -> str:
         if capture.variable:
-            return self._for_bash(capture, index, place)
+            return self._for_bash(capture, one)
         value = capture.shown or capture.value
-        quoted = quote(value)
-        if place == "single" and not quoted.startswith("$"):
-            return value.replace("'", "'\\''")
-        if place == "default":
-            return value if _TAME.fullmatch(value) else f"$(printf %s {quoted})"
-        if place == "double":
-            return f'"{quoted}"' if "\n" in value else re.sub(r"([\\$`\"])", r"\\\1", value)
-        if place in ("heredoc", "raw heredoc"):
-            return f"$(printf %s {quoted})" if "\n" in value else re.sub(r"([\\$`])", r"\\\1", value)
-        return _inside(place, value, quoted)
+        # Within $(... ${x:-...} ...) bash takes $'...' apart too early, and what is in it would run.
+        quoted = shlex.quote(value) if one.inner else quote(value)
+        match one.place:
+            case "single" if not quoted.startswith("$"):
+                return value.replace("'", "'\\''")
+            case "default":
+                return value if _TAME.fullmatch(value) else f"$(printf %s {quote(value)})"
+            case "double":
+                return f'"{quoted}"' if "\n" in value else re.sub(r"([\\$`\"])", r"\\\1", value)
+            case "heredoc" | "raw heredoc":
+                return f"$(printf %s {quoted})" if "\n" in value else re.sub(r"([\\$`])", r"\\\1", value)
+        return _inside(one.place, value, quoted)
 
     def _plain_heredocs(self) -> Iterator[_Edit]:
         """Here-documents with a quoted delimiter take no values: the same text with an unquoted one does."""
@@ -207,9 +217,9 @@ class Script:
         searching = [f"{index}:1" for index, program in enumerate(programs) if program in _SEARCHERS]
         fine = "|".join(["*:0", *(f"{index}:141" for index in range(len(programs) - 1)), *searching])
         return (
-            '\n\nholmes=("${PIPESTATUS[@]}"); set --\n'
-            f'for holmes_stage in "${{!holmes[@]}}"; do case $holmes_stage:${{holmes[holmes_stage]}} in {fine}) ;; '
-            '*) set -- "${holmes[holmes_stage]}" ;; esac; done\n'
+            '\n\n_holmes=("${PIPESTATUS[@]}"); set --\n'
+            f'for _stage in "${{!_holmes[@]}}"; do case $_stage:${{_holmes[_stage]}} in {fine}) ;; '
+            '*) set -- "${_holmes[_stage]}" ;; esac; done\n'
             'exit "${1:-0}"\n'
         )
 
@@ -236,22 +246,23 @@ def parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def _place(node: Node | None) -> Place:
+def _place(node: Node | None) -> tuple[Place, bool]:
+    """What is around a piece of syntax, and whether it is within ``${...}``."""
     found: Place = "bare"
-    expansion = False
+    inner = False
     while node is not None:
         place = _PLACES.get(node.type)
         if place == "heredoc" and _QUOTE_IN_DELIMITER.search(_heredoc_start(node).text or b""):
             place = "raw heredoc"
-        if place in ("double", "heredoc") and expansion:
-            return "default"
+        if place in ("double", "heredoc") and inner:
+            return "default", True
         if place == "bare":
-            return found
+            break
         if place and found == "bare":
             found = place
-        expansion = expansion or node.type == "expansion"
+        inner = inner or node.type == "expansion"
         node = node.parent
-    return found
+    return found, inner
 
 
 def _heredoc_start(body: Node) -> Node:

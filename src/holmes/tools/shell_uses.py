@@ -94,7 +94,7 @@ class Uses:
         for earlier in self._within(word, use.start):  # a placeholder counts as what it holds, a variable as nothing
             values = [self._script.captures[index].value for index in earlier.captures if earlier.direct]
             before = before.replace(SLOT, "".join(values), 1)
-        before = re.sub(r"\$(\w+|\{[^}]*\})", "", before)
+        before = re.sub(r"\$(\w+|\{[^}]*(\}|$))", "", before)
         return before == "" or (word.type == "concatenation" and before[-1] in "{,")
 
     def _word(self, node: Node, end: int, only: Use | None) -> str:

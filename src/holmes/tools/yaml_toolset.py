@@ -102,7 +102,7 @@ class YAMLToolset:
 
 @dataclass(frozen=True)
 class YAMLTool:
-    """One tool of a YAML toolset. ``timeout`` is in seconds."""
+    """One tool of a YAML toolset. ``timeout`` is in seconds, 0 is the configured default."""
 
     definition: ToolDefinition
     env_names: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class YAMLTool:
     trust: Trust = "data"
     aliases: tuple[str, ...] = ()
     live: bool = False
-    timeout: float = 60.0
+    timeout: float = 0.0
 
     @property
     def name(self) -> str:

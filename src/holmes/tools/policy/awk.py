@@ -30,38 +30,32 @@ _NEVER = {
     "SYMTAB": "reaches every variable",
     "FUNCTAB": "reaches every function",
 }
+_RUNS = {"|": "runs a command", "|&": "runs a command", "@": "calls by name, or loads code", ">>": "writes a file"}
 _BEFORE_REGEX = frozenset(["print", "printf", "return", "in", "case", "else", "do", "and", "or", "not", "exit"])
 
 
 def judge_awk(program: str) -> Ruling | None:
     """What speaks against an awk program."""
-    printing = False  # inside print or printf, where > and | redirect
+    printing = False  # inside print or printf, where > redirects unless it stands between brackets
     depth = 0
-    previous = ""
+    ends = False  # a newline behind the last token ends the statement
     for kind, text in _tokens(program):
-        if kind == "odd":
+        if kind == "odd" or (kind == "operator" and text == "\\"):
             return ask("the awk program is not understood", "awk program")
         if kind == "name" and text in _NEVER:
             return deny(f"the awk program {_NEVER[text]}", "awk program")
+        if kind == "operator" and text in _RUNS:
+            return deny(f"the awk program {_RUNS[text]}", "awk program")
+        if kind == "operator" and text == ">" and printing and depth <= 0:
+            return deny("the awk program writes a file", "awk program")
         if kind == "name" and text in ("print", "printf"):
             printing, depth = True, 0
-        elif text in ("(", "[") and kind == "operator":
-            depth += 1
-        elif text in (")", "]") and kind == "operator":
-            depth -= 1
-        elif (kind == "newline" and previous not in (",", "&&", "||")) or (
-            kind == "operator" and text in (";", "}", "{")
-        ):
+        elif kind == "operator" and text in ("(", "[", ")", "]"):
+            depth += 1 if text in ("(", "[") else -1
+        elif (kind == "operator" and text in (";", "{", "}")) or (kind == "newline" and ends):
             printing = False
-        elif kind == "operator" and text in ("|", "|&"):
-            return deny("the awk program runs a command", "awk program")
-        elif kind == "operator" and text == "@":
-            return deny("the awk program calls by name, or loads code", "awk program")
-        elif kind == "operator" and (text == ">>" or (text == ">" and printing and depth <= 0)):
-            return deny("the awk program writes a file", "awk program")
-        elif kind == "operator" and text == "\\":
-            return ask("the awk program is not understood", "awk program")
-        previous = previous if kind == "newline" else text
+        if kind != "newline":
+            ends = kind in ("number", "string", "regex", "name") or text in (")", "]", "++", "--", "}")
     return None
 
 

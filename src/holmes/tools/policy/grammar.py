@@ -44,6 +44,7 @@ class Level:
     numbers: bool = False  # -20 is a number
     literal: bool = False  # it opens connections: nothing in it may come from data
     sends_stdin: bool = False  # what it reads goes out
+    skip_secrets: tuple[str, ...] = ()  # flags with {file} or {folder}
     check: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)  # for the check
 
@@ -75,20 +76,9 @@ def _load(program: str) -> dict[str, Any] | None:
 
 _KEYS = frozenset(
     [
-        *(
-            "style",
-            "switches",
-            "values",
-            "optional",
-            "pairs",
-            "deny",
-            "ask",
-            "args",
-            "args_with",
-            "implicit",
-            "implicit_with",
-        ),
-        *("needs", "commands", "deny_commands", "alone", "stops", "numbers", "literal", "sends_stdin", "check", "data"),
+        *("style", "switches", "values", "optional", "pairs", "deny", "ask", "args", "args_with", "implicit"),
+        *("implicit_with", "needs", "commands", "deny_commands", "alone", "stops", "numbers", "literal"),
+        *("sends_stdin", "skip_secrets", "check", "data"),
     ]
 )
 
@@ -114,6 +104,7 @@ def _level(raw: Mapping[str, Any], name: str, parent: Level | None) -> Level:
         numbers=raw.get("numbers", False),
         literal=raw.get("literal", base.literal),
         sends_stdin=raw.get("sends_stdin", False),
+        skip_secrets=tuple(raw.get("skip_secrets") or ()),
         check=raw.get("check", base.check),
         data=raw.get("data") or base.data,
         commands={},

@@ -165,6 +165,7 @@ class _Walk:
             return "\n".join(["", self._written(script), ""])
 
         def complain(reason: str, inner: Sequence[syntax.Command]) -> None:
+            self.unreadable = True
             self.rulings.append(ask(reason, "variable" if "variable" in reason else "syntax"))
             for command in inner:
                 self.command(command, scope.copy(), "data")
@@ -270,6 +271,8 @@ class _Walk:
             codes.update({later: [] for later in range(place + 1, place + len(command))})
 
         mine: list[Ruling] = []
+        if words[0].code not in ("", quote(words[0].text)):
+            self.rulings.append(ask("which program runs stands in a variable", "unknown program"))
         call = None
         if level is None:
             mine += rules.unknown_program(words[0], name)
@@ -277,7 +280,7 @@ class _Walk:
             call = Call(words, self.settings, inner, level, name)
             match(call)
             mine += call.rulings
-            if call.level.sends_stdin and stdin == "data":
+            if call.level.sends_stdin and stdin != "closed":
                 mine.append(ask(f"{call.name} sends what it is given, and that comes from data", "literals only"))
         self._conclude(words, mine, call)
         return self._code(words, call, codes)

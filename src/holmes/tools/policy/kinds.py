@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holmes.tools.policy import awk, network, queries, sed
-from holmes.tools.policy.paths import judge_file
+from holmes.tools.policy.paths import SECRET_FILES, SECRET_FOLDERS, is_folder, judge_file
 from holmes.tools.policy.resolve import Argument
 from holmes.tools.policy.settings import Ruling, ask, deny
+from holmes.tools.policy.words import quote
 
 if TYPE_CHECKING:
     from holmes.tools.policy.match import Call
@@ -35,7 +37,17 @@ def _number(value: Argument, call: Call) -> Judged:
 
 
 def _file(value: Argument, call: Call) -> Judged:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", value.text):
+        return ask(f"{value.text} may be something else than a file", "read roots"), []
+    if call.level.skip_secrets and 1 not in call.insert and is_folder(value, call.settings):
+        call.insert[1] = list(_without_secrets(call.level.skip_secrets))
     return judge_file(value, call.settings, tree=True)
+
+
+def _without_secrets(flags: Sequence[str]) -> Iterator[str]:
+    for flag in flags:
+        for name in SECRET_FILES if "{file}" in flag else SECRET_FOLDERS:
+            yield quote(flag.format(file=name, folder=name))
 
 
 def _name(value: Argument, call: Call) -> Judged:
@@ -54,6 +66,13 @@ def _program(judge: Callable[[str], Ruling | None]) -> Callable[[Argument, Call]
         return judge(value.text), []
 
     return kind
+
+
+def _yq(value: Argument, call: Call) -> Judged:
+    """An expression; what exists as a file is taken for one."""
+    if value.known and Path(call.settings.cwd, value.text).exists():
+        return _file(value, call)
+    return _program(queries.judge_yq)(value, call)
 
 
 def _awk_operand(value: Argument, call: Call) -> Judged:
@@ -105,7 +124,7 @@ KINDS: Mapping[str, Callable[[Argument, Call], Judged]] = {
     "path": _name,
     "words": _words,
     "jq": _program(queries.judge_jq),
-    "yq": _program(queries.judge_yq),
+    "yq": _yq,
     "sed": _program(sed.judge_sed),
     "awk": _program(awk.judge_awk),
     "awk-operand": _awk_operand,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
@@ -27,11 +28,14 @@ _SYSTEM_SECRETS = (
     r"|/var/lib/(kubelet|rancher|kubernetes|etcd)|(/var)?/run/secrets|/dev/(k?mem|port|tcp|udp|sd[^/]*|nvme[^/]*|vd[^/]*)"
     r"|/proc/kcore|/proc/[^/]+/(task/[^/]+/)?(environ|mem|root|cwd|fd|fdinfo|map_files|auxv)"
 )
-# Wherever they are.
-_SECRET_NAMES = (
-    r"id_(rsa|dsa|ecdsa|ed25519)|\.env|\.env\.(?!(example|sample|template)$)[^/]*|[^/]*\.(key|p12|pfx|jks|keystore|kdbx)"
-    r"|[^/]*kubeconfig[^/]*|\.git-credentials|\.htpasswd|credentials\.json|service-account[^/]*\.json"
+# Wherever they are, as wildcards.
+SECRET_FILES = (
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *(".env", ".env.*", ".git-credentials", ".htpasswd", ".netrc", ".pgpass", ".vault-token", "credentials.json"),
+    *("service-account*.json", "kubeconfig", "*.kubeconfig", "*[-_]kubeconfig", "*kubeconfig.y*ml", "*kubeconfig.json"),
 )
+SECRET_FOLDERS = (".ssh", ".aws", ".kube", ".azure", ".gnupg")
+_EXAMPLES = re.compile(r"(.*/)?\.env\.(example|sample|template|dist)")
 # Facts about the machine that are no secret and that one looks at first.
 _PUBLIC = re.compile(
     r"/etc/(os-release|hostname|hosts|resolv\.conf|timezone|localtime|issue|lsb-release|debian_version|fstab)"
@@ -47,7 +51,8 @@ _GLOB_START = re.compile(r"[*?\[]")
 @cache
 def _secrets() -> re.Pattern[str]:
     homes = rf"/(root|home/[^/]+|Users/[^/]+|var/root)/({_HOME_SECRETS})"
-    return re.compile(rf"({homes}|{_SYSTEM_SECRETS})(/.*)?|.*/({_SECRET_NAMES})", re.IGNORECASE | re.DOTALL)
+    names = "|".join(fnmatch.translate(name) for name in SECRET_FILES)
+    return re.compile(rf"({homes}|{_SYSTEM_SECRETS})(/.*)?|.*/({names})", re.IGNORECASE | re.DOTALL)
 
 
 @cache
@@ -64,7 +69,7 @@ def is_secret(path: str, settings: PolicySettings) -> bool:
     """Whether an absolute path is, or lies in, a place of secrets. A read root inside such a place is readable."""
     home = settings.home.rstrip("/")
     own = any(_inside(path, secret) for secret in settings.secret_paths)
-    usual = _secrets().fullmatch(path) is not None
+    usual = _secrets().fullmatch(path) is not None and not _EXAMPLES.fullmatch(path)
     at_home = (
         bool(home) and path.startswith(home + "/") and _home_secrets().fullmatch(path[len(home) + 1 :]) is not None
     )
@@ -118,6 +123,14 @@ def judge_file(argument: Argument, settings: PolicySettings, *, tree: bool = Fal
         if (ruling := judge_path(path, settings, tree=tree)) is not None:
             return ruling, []
     return None, [f"./{path}" if path.startswith("-") else path for path in matches]
+
+
+def is_folder(argument: Argument, settings: PolicySettings) -> bool:
+    """Whether an argument names a folder, by itself or by its wildcards."""
+    if not argument.known:
+        return False
+    matches = _matches(argument.pattern, settings) if argument.pattern is not None else [argument.text]
+    return any(Path(settings.cwd, path).is_dir() for path in islice(matches, MOST_FILES))
 
 
 def mentions_secret(argument: Argument, settings: PolicySettings) -> bool:

@@ -31,10 +31,6 @@ _STEERS = re.compile(
 )
 _OTHER_USER = frozenset(["sudo", "su", "doas", "pkexec", "runuser", "sudoedit", "setpriv", "chroot", "nsenter"])
 _SHOWS_ENVIRONMENT = frozenset(["printenv", "set", "export", "declare", "typeset", "readonly", "compgen"])
-_SECRET_READS = re.compile(
-    r"\bget\b[^;&|\n]*\bsecrets?\b[^;&|\n]*(-o|--output|--template)|config\s+view[^;&|\n]*--raw|/proc/[^/\s]+/environ",
-    re.IGNORECASE,
-)
 
 
 def walk(node: syntax.Command) -> Iterator[syntax.Command]:
@@ -78,8 +74,10 @@ def assigned(node: syntax.Command) -> set[str]:
 
 def raw_scan(command: str, settings: PolicySettings) -> Ruling | None:
     """What a text that cannot be read as shell shows at first sight."""
-    if _SECRET_READS.search(command):
-        return deny("it seems to read secrets", "secret-bearing read")
+    for part in re.split(r"[;&|\n]", command):
+        shown = re.search(r"\s(-o|--output|--template|--raw)", part)
+        if shown and re.search(r"\bsecrets?\b|\bconfig\s+view\b", part, re.IGNORECASE):
+            return deny("it seems to read secrets", "secret-bearing read")
     words = re.split(r"[\s'\"`$(){};|&<>]+", command)
     if any(mentions_secret(literal(word), settings) for word in words if word):
         return deny("it names a place of secrets", "secret path")
@@ -115,6 +113,8 @@ def input_of(node: syntax.Redirect, target: Argument, stdin: Stdin) -> Stdin:
 def _written(text: str) -> Stdin:
     if "…" in text:
         return "data"
+    if text.strip() in ("", "Q", "QUIT"):
+        return "closed"
     return "options" if re.search(r"(^|[\s'\"\\])-|\\[xuU0-7c]", text) else "literal"
 
 
@@ -162,7 +162,7 @@ def assignment_before(name: str, value: Argument, program: str) -> Iterator[Ruli
         return
     if not _HARMLESS.fullmatch(name):
         yield deny(f"{name} is set for {program}", "assignment")
-    elif not value.known or not re.fullmatch(r"[A-Za-z0-9_@+:.-][A-Za-z0-9_@+:./-]*|", value.text):
+    elif not value.known or not re.fullmatch(r"([A-Za-z0-9_][A-Za-z0-9_@+:.-]*(/[A-Za-z0-9_+-]+)*)?", value.text):
         yield ask(f"the value of {name} is not a plain word", "assignment")
 
 
@@ -221,7 +221,7 @@ def has_prefix(words: Sequence[str], prefixes: Sequence[str]) -> bool:
         *head, last = wanted
         here = words[len(head)]
         deeper = here.startswith(last.rstrip("/") + "/") and ".." not in here.split("/")
-        if list(words[: len(head)]) == head and (here == last or (deeper and bool(head))):
+        if list(words[: len(head)]) == head and (here == last or (deeper and (head or last.startswith("/")))):
             return True
     return False
 

@@ -61,9 +61,9 @@ class _Reader:
             self._until(delimiter, pattern=False)
             self._until(delimiter, pattern=False)
             self._end()
-        elif letter in ("a", "i", "c", "#", "v"):
+        elif letter in ("a", "i", "c", "#"):
             self._line()
-        elif letter in (":", "b", "t", "T"):
+        elif letter in (":", "b", "t", "T", "v"):
             self._skip(_SPACE)
             while self._peek() and self._peek() not in "; \t\n}":
                 self.at += 1

@@ -29,7 +29,7 @@ _PIPE = """_pipe() {
   return "$last"
 }"""
 # Items for xargs without its own quoting, none of which begins with a dash.
-_ITEMS = """_items() { tr "$1" '\\0' | grep -zv -e '^[[:space:]]*-' -e '^[[:space:]]*$'; }"""
+_ITEMS = """_items() { tr "$1" '\\n' | grep -v -e '^[[:space:]]*-' -e '^[[:space:]]*$' | tr '\\n' '\\0'; }"""
 
 _NO_MATCH_IS_FINE = frozenset(["grep", "egrep", "fgrep", "rg", "diff", "cmp"])
 

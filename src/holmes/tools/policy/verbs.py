@@ -20,7 +20,7 @@ def check_verbs(call: Call) -> None:
         if re.fullmatch(pattern, text):
             call.deny(f"{call.program} {text} gives away secrets", f"{call.program} secrets")
     known = _is_operation(path, data["reads"]) if data["shape"] == "service" else _is_verb(path, data)
-    if not known and any(word.text in ("--version", "version", "help") for word in words[:1]):
+    if [word.text for word in words] in (["--version"], ["version"], ["help"]):
         return
     if not known:
         call.ask(f"{call.program} {text[:80]} is not a known read", f"{call.program} verb")
@@ -73,7 +73,7 @@ def _flags(call: Call, words: Sequence[Argument], refused: Mapping[str, str], *,
             call.ask("which flag it is, is known only when it runs", f"{call.program} flags")
         for reason, names in refused.items():
             for flag in names.split():
-                shortened = abbreviations and len(name) > 3 and name.startswith("--") and flag.startswith(name)
+                shortened = abbreviations and len(name) > 2 and name.startswith("--") and flag.startswith(name)
                 if name == flag or shortened:
                     call.deny(f"{call.program} {name}: {reason}", f"{call.program} {flag}")
 

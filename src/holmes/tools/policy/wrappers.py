@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from holmes.tools.policy import rules
 from holmes.tools.policy.match import Call
 from holmes.tools.policy.resolve import GAP, Argument
@@ -79,9 +81,7 @@ def check_find(call: Call) -> None:
     words = [word for _, word in call.args]
     tables = {name: frozenset(table.split()) for name, table in call.level.data.items()}
     at = _starting_points(call, words)
-    regular = any(
-        word.text == "-type" and after.text == "f" for word, after in zip(words[at:], words[at + 1 :], strict=False)
-    )
+    regular = _plain_files([word.text for word in words[at:]], tables["plain"])
     while at < len(words):
         text = words[at].text
         at += 1
@@ -99,6 +99,15 @@ def check_find(call: Call) -> None:
             at = _run(call, words, at, regular=regular)
         else:
             call.ask(f"find {text.replace(GAP, '…')} is not a known test", "find expression")
+
+
+def _plain_files(words: list[str], plain: frozenset[str]) -> bool:
+    """Whether only files are found (no links), of a name that no secret has."""
+    pairs = list(pairwise(words))
+    named = any(
+        test in ("-name", "-iname") and pattern.startswith("*.") and pattern[2:] in plain for test, pattern in pairs
+    )
+    return named and ("-type", "f") in pairs and not {"-o", "-or", ",", "!", "-not"} & set(words)
 
 
 def _starting_points(call: Call, words: list[Argument]) -> int:

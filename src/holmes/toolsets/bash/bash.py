@@ -57,7 +57,7 @@ class BashTool:
     effect: Any = "unknown"
     trust: Any = "data"
     live: bool = True
-    timeout: float = 60.0
+    timeout: float = 0.0
     _judged: dict[tuple[str, str], Judgement] = field(default_factory=dict)
 
     def judge(self, args: Mapping[str, Any], ctx: ToolContext) -> Verdict:
