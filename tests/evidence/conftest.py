@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from holmes.agent.evidence import Evidence
-from holmes.core.result_store import ResultSink, Stored
+from holmes.core.local_results import LocalResults
+from holmes.core.masking import Masker
 from holmes.core.results import StructuredToolResult
 
 PODS = """NAME         READY   STATUS             RESTARTS
@@ -26,40 +27,26 @@ requests: 1024 in total, 256 failed, 1,500 ms at most, load 0.5
 """
 
 
-class Results:
-    """Results in memory."""
-
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = texts
-
-    def next_reference(self) -> str:
-        return f"E{len(self.texts) + 1}"
-
-    def sink(self, reference: str) -> ResultSink:
-        raise AssertionError("nothing is written here")
-
-    def stored(self, reference: str) -> Stored | None:
-        text = self.texts.get(reference)
-        return None if text is None else Stored(reference, len(text), text.count("\n"), text)
-
-    def contains(self, reference: str, text: str) -> bool:
-        return " ".join(text.split()) in " ".join(self.texts.get(reference, "").split())
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
 @pytest.fixture
-def make() -> Callable[..., Evidence]:
-    def evidence(*results: str | StructuredToolResult) -> Evidence:
-        made = [StructuredToolResult.success(text) if isinstance(text, str) else text for text in results]
-        found = Evidence(Results({f"E{number}": result.text for number, result in enumerate(made, 1)}))
-        for number, result in enumerate(made, 1):
-            result.reference = f"E{number}"
-            found.add("kubernetes_get", result)
+def make() -> Iterator[Callable[..., Evidence]]:
+    runs = []
+
+    def evidence(*results: str | StructuredToolResult, kept: int = 32_000) -> Evidence:
+        run = LocalResults(None, Masker(), kept).run("r")
+        runs.append(run)
+        found = Evidence(run)
+        for result in results:
+            made = StructuredToolResult.success(result) if isinstance(result, str) else result
+            made.reference = run.next_reference()
+            sink = run.sink(made.reference)
+            sink.write(made.text)
+            sink.finish()
+            found.add("kubernetes_get", made)
         return found
 
-    return evidence
+    yield evidence
+    for run in runs:
+        run.close()
 
 
 @pytest.fixture

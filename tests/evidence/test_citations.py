@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holmes.agent.evidence import Evidence
+from holmes.core.results import StructuredToolResult
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,5 @@ def test_an_answer_without_citations_is_not_false(evidence: Evidence) -> None:
 
 
 def test_a_result_without_a_reference_cannot_be_cited(evidence: Evidence) -> None:
-    from holmes.core.results import StructuredToolResult
-
     evidence.add("kubernetes_get", StructuredToolResult.success("repeated"))
     assert "" not in evidence.calls

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 
@@ -51,9 +49,7 @@ def test_a_number_is_judged_by_its_own_passage(evidence: Evidence) -> None:
 
 
 def test_the_middle_of_a_long_result_is_searched_too(make: Callable[..., Evidence]) -> None:
-    evidence = make("head\n" + "filler\n" * 100 + "code 137\n" + "filler\n" * 100)
-    whole = evidence.results.stored("E1")
-    assert whole
-    with patch.object(evidence.results, "stored", return_value=replace(whole, head="head", tail="filler")):
-        marks = [number.mark for number in evidence.check("Codes 137 and 999 [E1].").numbers]
-    assert marks == ["verified", "unknown"]
+    evidence = make("head 1\n" + "filler\n" * 100 + "code 137\n" + "filler\n" * 100 + "tail 42", kept=40)
+    marks = [number.mark for number in evidence.check("Codes 137, 42 and 999 [E1].").numbers]
+    assert marks == ["verified", "verified", "unknown"]
+    assert evidence.check("`filler code 137 filler` [E1]").quotes[0].found == "E1"

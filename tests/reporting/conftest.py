@@ -1,10 +1,9 @@
-"""Reports of answers to cite two results, one of them a failure."""
+"""Reports of answers that may cite two results, one of them a failure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -13,36 +12,14 @@ from holmes.agent.evidence import Evidence
 from holmes.agent.history import Facts
 from holmes.agent.loop import Answer, AnswerStatus
 from holmes.agent.reporting import build_report
+from holmes.core.local_results import LocalResults
+from holmes.core.masking import Masker
 from holmes.core.messages import Usage
 from holmes.core.report import Report
-from holmes.core.result_store import ResultSink, Stored
 from holmes.core.results import StructuredToolResult
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FACTS = Facts("run-1", "some-model", "prod", Usage(100, 20, cost=0.25), {"usage": {}})
-
-
-class Results:
-    """Results in memory."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-
-    def next_reference(self) -> str:
-        return f"E{len(self.texts) + 1}"
-
-    def sink(self, reference: str) -> ResultSink:
-        raise AssertionError("nothing is written here")
-
-    def stored(self, reference: str) -> Stored | None:
-        text = self.texts.get(reference)
-        return None if text is None else Stored(reference, len(text), 1, text)
-
-    def contains(self, reference: str, text: str) -> bool:
-        return text in self.texts.get(reference, "")
-
-    def close(self) -> None:
-        """Nothing to close."""
 
 
 def looked() -> tuple[StructuredToolResult, ...]:
@@ -54,7 +31,9 @@ def looked() -> tuple[StructuredToolResult, ...]:
 
 
 @pytest.fixture
-def report() -> Callable[..., Report]:
+def report() -> Iterator[Callable[..., Report]]:
+    runs = []
+
     def build(
         text: str,
         status: AnswerStatus = "answered",
@@ -62,15 +41,19 @@ def report() -> Callable[..., Report]:
         question: str = "Why is checkout failing?",
         results: tuple[StructuredToolResult, ...] | None = None,
         refusals: tuple[Refusal, ...] = (),
-        **more: Any,
     ) -> Report:
-        store = Results()
-        evidence = Evidence(store)
+        run = LocalResults(None, Masker()).run("r")
+        runs.append(run)
+        evidence = Evidence(run)
         for result in looked() if results is None else results:
-            result.reference = store.next_reference()
-            store.texts[result.reference] = result.text
+            result.reference = run.next_reference()
+            sink = run.sink(result.reference)
+            sink.write(result.text)
+            sink.finish()
             evidence.add("kubernetes", result)
         answer = Answer(text, status, why, evidence.check(text, question), 3)
         return build_report(question, answer, evidence, refusals, FACTS, START, START + timedelta(seconds=9))
 
-    return build
+    yield build
+    for run in runs:
+        run.close()

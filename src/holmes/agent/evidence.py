@@ -178,7 +178,7 @@ class Evidence:
         if number["unit"]:
             after += rf"(?:(?![A-Za-z])|(?=\s?{re.escape(number['unit'][0])}))"
         alone = re.compile(rf"(?<![\d.])(?:{'|'.join(map(re.escape, written))}){after}")
-        if alone.search(self._beside(reference)) or (stored and alone.search(stored.head)):
+        if alone.search(self._beside(reference)) or (stored and alone.search(f"{stored.head}\n{stored.tail}")):
             return True
         if stored is None or stored.whole:
             return False

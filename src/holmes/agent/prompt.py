@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holmes.core.errors import UsageError
 from holmes.core.text import one_line
+from holmes.llm.tokens import estimate_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -30,6 +31,7 @@ SYSTEM_COMPONENTS = (
 )
 USER_COMPONENTS = ("files", "time_and_cluster")
 COMPONENTS = SYSTEM_COMPONENTS + USER_COMPONENTS
+CATALOGUE_LINE = 20  # tokens of each toolset that can be loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class PromptInputs:
 
     instructions: Sequence[tuple[str, str]] = ()  # toolset, what it tells the model
     failed: Sequence[tuple[str, str]] = ()  # toolset, why it cannot be used
+    catalogue: Sequence[tuple[str, str]] = ()  # toolsets to load: name, description
     skills: Sequence[tuple[str, str]] = ()  # name, description
     additions: str = ""
     switches: Mapping[str, bool] = field(default_factory=dict)  # component -> on; absent means on
@@ -61,6 +64,7 @@ def system_prompt(inputs: PromptInputs) -> str:
     values: dict[str, Any] = {
         "instructions": [(name, text.strip()) for name, text in inputs.instructions if text.strip()],
         "failed": [(name, one_line(reason, 200)) for name, reason in inputs.failed],
+        "catalogue": [_catalogue_line(*each) for each in inputs.catalogue],
         "skills": inputs.skills,
         "additions": inputs.additions,
     }
@@ -87,6 +91,14 @@ def user_message(
     rendered = {name: _render(name, values) for name in USER_COMPONENTS if (on or {}).get(name, True)}
     parts = (rendered.get("files", ""), question, evidence, rendered.get("time_and_cluster", ""))
     return "\n\n".join(part for part in parts if part)
+
+
+def _catalogue_line(name: str, description: str) -> str:
+    """One line of few tokens: what does not fit is left out at a word's end."""
+    words = one_line(description, 200).split()
+    while words and estimate_text(f"- {name}: {' '.join(words)}") > CATALOGUE_LINE:
+        words.pop()
+    return f"{name}: {' '.join(words).rstrip(',;:')}" if words else name
 
 
 def _marker(text: str) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from holmes.agent.history import Facts
 
 _CONFIDENCE = re.compile(
-    r"[(*_]*(?:confidence|置信度|可信度|信心)(?: level| is)?[^\w\n]{0,8}[为是]?[较很]?"
-    r"(?P<after>high|medium|low|高|中|低)等?[)*_.。]*|[(*_]*\b(?P<before>high|medium|low) confidence[)*_.]*",
+    r"[(*_]{0,4}(?:confidence|置信度|可信度|信心)(?: level| is)?[^\w\n]{0,8}[为是]?[较很]?"
+    r"(?P<after>high|medium|low|高|中|低)等?[)*_.。]*|[(*_]{0,4}\b(?P<before>high|medium|low) confidence[)*_.]*",
     re.I,
 )
 _LEVELS: dict[str, Confidence] = {

@@ -19,11 +19,10 @@ _TITLES: dict[Name, str] = {
 }
 _SEARCH = {name: re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.I) for name, words in _TITLES.items()}
 
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)[\s#:：*_]*$")
-_BOLD_LINE = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]+?)[:：]?(?:\*\*|__)\s*[:：]?\s*$")
-_LEAD = re.compile(
-    r"\s{0,3}(?:[-*+•]\s+|\d+[.)]\s+)?(?:\*\*|__)?([^*_:：]{2,40}?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?(.*)$"
-)
+# Bounded, so that no line can make them slow.
+_HEADING = re.compile(r" {0,3}(#{1,6})\s(.*)")
+_BOLD_LINE = re.compile(r" {0,3}(?:\*\*|__)([^*_]+)(?:\*\*|__)[ :：]*$")
+_LEAD = re.compile(r" {0,3}(?:[-*+•] |\d+[.)] )?(?:\*\*|__)?([^*_:：]{2,40})(?:\*\*|__)? ?[:：](?:\*\*|__)?(.*)")
 _BOLD = 7  # the level of a heading that is only bold, or a word with a colon
 _NUMBERING = re.compile(r"^[\s*_]*(?:\d+[.)]|[一二三四五六七八九十]+、)?[\s*_]*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -88,7 +87,7 @@ def _heading(line: str, level: int) -> tuple[int, Name, str]:
 
 def _meaning(title: str, *, strictly: bool) -> Name:
     """The section that a title names; ``strictly`` when it must say nothing else."""
-    plain = _NUMBERING.sub("", title).strip("*_ :：")
+    plain = _NUMBERING.sub("", title).strip("*_#:： \t")
     for name, words in _SEARCH.items():
         if words.fullmatch(plain) if strictly else words.search(plain):
             return name
