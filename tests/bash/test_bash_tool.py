@@ -299,3 +299,11 @@ def test_the_schema_is_small(world: Path) -> None:
     declared = json.dumps({"name": tool.name, "description": tool.description, "parameters": tool.parameters})
     assert len(declared) / 4 <= 150
     assert tool.parameters["required"] == ["command"]
+
+
+async def test_endless_output_is_stopped(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holmes.toolsets.bash.bash._OUTPUT", 2_000_000)
+    result, text = await bash(world, "kubectl get endless")
+    assert result.status is Status.ERROR
+    assert "2 MB" in result.error
+    assert 2_000_000 < len(text) < 10_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -12,11 +13,14 @@ import termios
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyte
 import pytest
+
+from support.openai_server import OpenAIServer
 
 Holmes = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -108,3 +112,71 @@ def window() -> Iterator[Callable[..., Window]]:
     for each in opened:
         each.raw()
         os.close(each._master)
+
+
+@pytest.fixture
+def model(env: dict[str, str]) -> Iterator[Callable[..., OpenAIServer]]:
+    """Start a model that follows a script; the environment names it."""
+    started: list[OpenAIServer] = []
+
+    def start(script: Any) -> OpenAIServer:
+        server: OpenAIServer = OpenAIServer(script).__enter__()
+        started.append(server)
+        env.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-no-real-key", MODEL="openai/test-model")
+        return server
+
+    yield start
+    for server in started:
+        server.__exit__()
+
+
+TABLE = {
+    "kind": "Table",
+    "apiVersion": "meta.k8s.io/v1",
+    "metadata": {},
+    "columnDefinitions": [{"name": "Name", "type": "string", "priority": 0}],
+    "rows": [{"cells": [name], "object": {"metadata": {"name": name, "namespace": "prod"}}} for name in ("web", "db")],
+}
+PODS = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1"} | {
+    "resources": [{"name": "pods", "singularName": "pod", "kind": "Pod", "namespaced": True, "verbs": ["get", "list"]}]
+}
+
+
+class ApiServer(BaseHTTPRequestHandler):
+    """A Kubernetes API with two pods."""
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        answers = {"/version": {"gitVersion": "v1.34.0"}, "/api/v1": PODS, "/api/v1/pods": TABLE}
+        body = json.dumps(answers.get(path, {"kind": "Status", "code": 404})).encode()
+        self.send_response(200 if path in answers else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def cluster(env: dict[str, str]) -> Iterator[list[str]]:
+    """A kubeconfig with two contexts, the second one current, and the API server behind them."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ApiServer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    names = ["staging", "prod"]
+    Path(env["KUBECONFIG"]).write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_address[1]}"}}],
+                "users": [{"name": "u", "user": {}}],
+                "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in names],
+                "current-context": "prod",
+            }
+        )
+    )
+    yield names
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import pty
+import struct
 import sys
+import termios
 from typing import Any
 
 import pytest
@@ -114,15 +117,11 @@ def test_what_is_cut_says_so(window: Any) -> None:
     terminal = Terminal.of(window(20).stream, {})
     text = "the first words and the last words"
     assert terminal.fit(text) == "the first words an…"
-    assert terminal.fit_end(text) == "…nd the last words" or terminal.fit_end(text) == "… and the last words"[-19:]
+    assert terminal.fit_end(text) == "…and the last words"
     assert terminal.fit(text, 10) == "the firs…"
 
 
 def test_a_window_may_change_its_size(window: Any) -> None:
-    import fcntl
-    import struct
-    import termios
-
     screen = window(80)
     terminal = Terminal.of(screen.stream, {})
     assert terminal.width == 80
@@ -132,7 +131,14 @@ def test_a_window_may_change_its_size(window: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["\x1b[2J\x1b[1;1Howned", "\x1b]0;owned\x07", "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "a\rb", "\x9b2Jx", "\u202eabc"],
+    [
+        "\x1b[2J\x1b[1;1Howned",
+        "\x1b]0;owned\x07",
+        "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
+        "a\rb",
+        "\x9b2Jx",
+        "\u202eabc",
+    ],
 )
 def test_no_text_drives_the_terminal(text: str) -> None:
     stream = Pretended()

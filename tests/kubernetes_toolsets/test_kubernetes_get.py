@@ -86,7 +86,7 @@ def test_the_manifest_names_toolsets_that_can_be_made() -> None:
     import yaml
 
     entries = yaml.safe_load(files("holmes.toolsets.kubernetes").joinpath("manifest.yaml").read_text())
-    assert [entry["name"] for entry in entries] == ["kubernetes/core", "kubernetes/logs", "kubernetes/live-metrics"]
+    assert [entry["name"] for entry in entries] == ["kubernetes/core", "kubernetes/logs", "kubernetes/live-metrics", "kubernetes/analysis"]
     for entry in entries:
         module, _, function = entry["factory"].partition(":")
         assert getattr(import_module(module), function)({}, services()).tools()

@@ -1,58 +1,42 @@
-"""Runs the ``holmes`` command as a person would, in an environment of its own."""
+"""Calls ``holmes`` as a user would, in this process: arguments in, exit code and both streams out."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from holmes.__main__ import run
+
 
 @dataclass(frozen=True)
-class Done:
-    """How the command ended."""
+class Outcome:
+    """What a call gave."""
 
     code: int
     out: str
     err: str
 
-    @property
-    def json(self) -> Any:
-        """Standard output as JSON."""
-        return json.loads(self.out)
+
+@dataclass(frozen=True)
+class Command:
+    """The command line of a user with an empty home and no kubeconfig."""
+
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: Any) -> Outcome:
+        self.capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        captured = self.capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
 
 
-def holmes(
-    *arguments: str,
-    home: Path,
-    env: Mapping[str, str] | None = None,
-    stdin: bytes | None = None,
-    seconds: float = 60.0,
-) -> Done:
-    """Run ``holmes ARGUMENTS``. ``home`` is HOME; nothing of the caller's environment but PATH gets in."""
-    process = subprocess.run(
-        command(arguments),
-        env=environment(home, env),
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        timeout=seconds,
-        cwd=home,
-    )
-    done = Done(process.returncode, process.stdout.decode(), process.stderr.decode())
-    assert "Traceback" not in done.err, done.err
-    return done
-
-
-def command(arguments: Sequence[str]) -> list[str]:
-    """The argument vector."""
-    return [sys.executable, "-m", "holmes", *arguments]
-
-
-def environment(home: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A bare environment."""
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **(env or {})}
+def command_in(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """A Command whose environment is its own."""
+    for name in ("KUBECONFIG", "HOLMES_HOME", "CLICOLOR_FORCE", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    return Command(monkeypatch, capsys)

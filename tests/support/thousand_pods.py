@@ -57,7 +57,15 @@ def workload(name: str, namespace: str, *, crashing: bool) -> Iterator[Object]:
     )
     names = [f"{name}-5d4f9c8b76-{letter * 5}" for letter in "bcdf"]
     for number, pod_name in enumerate(names):
-        yield pod(pod_name, namespace, name, labels, spec, node=f"node-{number * 7 % 50}", crashing=crashing)
+        yield pod(
+            pod_name,
+            namespace,
+            name,
+            labels,
+            spec,
+            node=f"node-{(sum(map(ord, namespace + name)) + number * 13) % 50}",
+            crashing=crashing,
+        )
         about = ("Pod", pod_name)
         for reason in ("Scheduled", "Pulled", "Created", "Started"):
             yield event(f"{pod_name}.{reason}", namespace, about, reason, f"{reason} container app", type="Normal")
@@ -104,7 +112,9 @@ def pod_spec(name: str) -> dict[str, Any]:
             {"effect": "NoExecute", "key": f"node.kubernetes.io/{key}", "operator": "Exists", "tolerationSeconds": 300}
             for key in ("not-ready", "unreachable")
         ],
-        "volumes": [{"name": "kube-api-access", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
+        "volumes": [
+            {"name": "kube-api-access", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+        ],
     }
 
 
@@ -125,10 +135,9 @@ def pod(
         "state": state,
         "lastState": {"terminated": ended} if crashing else {},
     }
-    conditions = [
-        {"type": kind, "status": "False" if crashing and kind.endswith("eady") else "True", "lastTransitionTime": NOW_TEXT}
-        for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
-    ]  # fmt: skip
+    ready = "False" if crashing else "True"
+    kinds = {"Initialized": "True", "Ready": ready, "ContainersReady": ready, "PodScheduled": "True"}
+    conditions = [{"type": kind, "status": value, "lastTransitionTime": NOW_TEXT} for kind, value in kinds.items()]
     return obj(
         "Pod",
         name,
@@ -150,7 +159,8 @@ def pod(
 def node(name: str) -> Object:
     """A node that is well."""
     conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": NOW_TEXT}]
-    return obj("Node", name, status={"conditions": conditions, "allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}})  # fmt: skip
+    allocatable = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    return obj("Node", name, status={"conditions": conditions, "allocatable": allocatable})
 
 
 def logs() -> dict[str, str]:

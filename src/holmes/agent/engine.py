@@ -28,9 +28,11 @@ from holmes.core.messages import ImagePart, Message, ToolCall
 from holmes.core.principal import Principal
 from holmes.core.results import StructuredToolResult
 from holmes.llm.base import LLM, ToolSchema
+from holmes.llm.tokens import estimate_tools
 from holmes.tools.delivery import Delivery, Source, Tap
+from holmes.tools.disclosure import LIMIT, ROOM, Disclosure, Shelf
 from holmes.tools.executor import Bound, Toolbox, ToolExecutor
-from holmes.tools.tool import ToolContext
+from holmes.tools.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
     from holmes.core.masking import Masker
@@ -98,6 +100,7 @@ class _Conversation:
     log: EventLog
     results: RunResults
     evidence: Evidence
+    tools: Disclosure | None = None  # which of them the model was told of
     messages: list[Message] = field(default_factory=list)
     busy: bool = False
     turns: int = 0
@@ -111,7 +114,7 @@ class Engine:
         self._tasks: set[asyncio.Task[None]] = set()
         self._conversations: dict[str, _Conversation] = {}
         self._opening: asyncio.Task[None] | None = None
-        self._toolbox = Toolbox(())
+        self._shelves: list[Shelf] = []
 
     async def __aenter__(self) -> Engine:
         self._opening = asyncio.create_task(self._open())
@@ -141,6 +144,7 @@ class Engine:
         conversation.busy = True
         self.parts.journal.start_run(conversation.id, question, model=self.parts.llm.name)
         conversation.turns += 1
+        conversation.evidence.begin_turn()
         run = Run(conversation.id, question, conversation.log, conversation.turns)
         task = asyncio.create_task(self._drive(run, conversation, options))
         self._tasks.add(task)
@@ -162,7 +166,7 @@ class Engine:
 
     def toolbox(self) -> Toolbox:
         """The tools that are open now."""
-        return self._toolbox
+        return Toolbox([bound for shelf in self._shelves for bound in shelf.tools])
 
     async def ready(self) -> None:
         """Wait until the toolsets are open."""
@@ -171,8 +175,8 @@ class Engine:
 
     async def _open(self) -> None:
         await self.parts.manager.open(self.parts.refresh_toolsets)
-        engine_tools = [Bound(tool, "core_investigation") for tool in engine_toolset().tools()]
-        self._toolbox = Toolbox([*engine_tools, *self.parts.manager.bound()])
+        own = tuple(Bound(tool, "core_investigation") for tool in engine_toolset().tools())
+        self._shelves = [Shelf("core_investigation", own, always=True), *self.parts.manager.shelves()]
 
     def _conversation(self, run_id: str) -> _Conversation:
         if run_id and run_id in self._conversations:
@@ -184,6 +188,20 @@ class Engine:
         log = EventLog(lambda event: self.parts.journal.append(new, event.kind, event.as_data()))
         conversation = self._conversations[new] = _Conversation(new, log, results, Evidence(results))
         return conversation
+
+    def _tools(self, conversation: _Conversation) -> Disclosure:
+        """What the conversation can call; what it had loaded before a restart is loaded again."""
+        if conversation.tools is None:
+            window = self.parts.llm.window
+            conversation.tools = Disclosure(
+                self._shelves,
+                lambda tools: estimate_tools(map(schema, tools)),
+                min(ROOM, window // 6),
+                min(LIMIT, window // 3),
+            )
+            for message in conversation.messages:
+                conversation.tools.recall(message.tool_calls)
+        return conversation.tools
 
     async def _drive(self, run: Run, conversation: _Conversation, options: RunOptions) -> None:
         started = self.parts.clock()
@@ -254,7 +272,7 @@ class Engine:
         """The conversation so far and the new question, with what comes along with it."""
         messages = conversation.messages
         if not messages:
-            system = Message("system", system_prompt(self._inputs()))
+            system = Message("system", system_prompt(self._inputs(self._tools(conversation))))
             run.log.emit(Record("message", message_data(system)))
             messages = [system]
         delivery = Delivery(conversation.id, self.parts.masker, self.parts.shown)
@@ -293,23 +311,25 @@ class Engine:
         run.log.emit(delivery.event(call, found.result, "opening evidence"))
         return delivery.message(call, found.result).content
 
-    def _inputs(self) -> PromptInputs:
-        loaded = self.parts.manager.loaded
+    def _inputs(self, tools: Disclosure) -> PromptInputs:
+        loaded, catalogue = self.parts.manager.loaded, tools.catalogue()
+        later = {name for name, _ in catalogue}  # they bring their instructions when they are loaded
         return replace(
             self.parts.prompt,
             instructions=[
                 (each.definition.name, each.toolset.instructions)
                 for each in loaded
-                if each.toolset is not None and each.health.status == "enabled"
+                if each.toolset is not None and each.health.status == "enabled" and each.definition.name not in later
             ],
+            catalogue=catalogue,
             failed=[(each.definition.name, each.health.reason) for each in loaded if each.health.status == "failed"],
         )
 
     def _loop(self, run: Run, conversation: _Conversation, gate: ApprovalGate, options: RunOptions) -> ToolCallingLLM:
         parts = self.parts
-        guard = DuplicateGuard()
+        guard, tools = DuplicateGuard(), self._tools(conversation)
         executor = ToolExecutor(
-            self._toolbox,
+            tools,
             self._contexts(run, conversation.results, options),
             conversation.results,
             Delivery(run.id, parts.masker, parts.shown, parts.source, parts.tap),
@@ -326,7 +346,7 @@ class Engine:
             limits,
             Context(parts.llm),
             conversation.evidence,
-            lambda: schemas(self._toolbox),
+            lambda: schemas(tools),
             run.log.emit,
             run.take_said,
         )
@@ -354,4 +374,9 @@ class Engine:
 
 def schemas(toolbox: Toolbox) -> list[ToolSchema]:
     """The declared tools as the model sees them."""
-    return [ToolSchema(bound.tool.name, bound.tool.description, bound.tool.parameters) for bound in toolbox.declared()]
+    return [schema(bound.tool) for bound in toolbox.declared()]
+
+
+def schema(tool: Tool) -> ToolSchema:
+    """A tool as the model sees it."""
+    return ToolSchema(tool.name, tool.description, tool.parameters)

@@ -94,6 +94,19 @@ class Evidence:
     results: RunResults
     calls: dict[str, StructuredToolResult] = field(default_factory=dict)  # by reference
     tools: dict[str, str] = field(default_factory=dict)  # the tool's name by reference
+    _before: int = 0  # results of earlier turns
+
+    def begin_turn(self) -> None:
+        """A new question: what was seen before can still be cited."""
+        self._before = len(self.calls)
+
+    def of_turn(self, cited: Sequence[str] = ()) -> dict[str, StructuredToolResult]:
+        """The results of this turn, and the earlier ones that are cited."""
+        return {
+            reference: result
+            for index, (reference, result) in enumerate(self.calls.items())
+            if index >= self._before or reference in cited
+        }
 
     def add(self, tool: str, result: StructuredToolResult) -> None:
         """Remember a result; those without a reference (repeated, unknown tool) cannot be cited."""

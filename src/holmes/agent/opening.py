@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from holmes.core.findings import ObjectRef
 from holmes.core.results import StructuredToolResult
@@ -61,7 +62,7 @@ async def _look(
     from holmes.kube.mentions import find_mentions
 
     names, _ = await inventory(cluster)
-    mentions = find_mentions(question, names)
+    mentions = await anyio.to_thread.run_sync(find_mentions, question, names)
     objects = _preferred([mention.object for mention in mentions.objects], namespace)[:OBJECTS]
     spaces = [] if objects else list(mentions.namespaces)[:2]
     share = tokens // max(1, len(objects) + len(spaces))

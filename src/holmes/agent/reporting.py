@@ -58,13 +58,13 @@ def build_report(
         cut_short_by=answer.why,
         root_cause=_CONFIDENCE.sub("", cause).strip(),
         confidence=_confidence(cause) or _confidence(answer.text),
-        evidence=tuple(_item(reference, evidence, answer.check) for reference in evidence.calls),
+        evidence=tuple(_item(reference, evidence, answer.check) for reference in evidence.of_turn(answer.check.cited)),
         missing_references=answer.check.missing,
         number_checks=tuple(NumberCheck(number.text, number.mark) for number in answer.check.numbers),
         ruled_out=tuple(_bullets(sections.get("ruled_out", ""))),
         gaps=tuple(_gaps(evidence)),
         remediation=tuple(_commands(sections.get("remediation", ""))),
-        notes=tuple(_notes(answer, language, have_results=bool(evidence.calls))),
+        notes=tuple(_notes(answer, language, have_results=bool(evidence.of_turn()))),
         refused=tuple(RefusedCall(each.show, each.reason, each.verdict, each.tool_name) for each in refusals),
         usage=facts.usage,
         steps=answer.steps,
@@ -107,7 +107,7 @@ def _item(reference: str, evidence: Evidence, check: Check) -> EvidenceItem:
 def _gaps(evidence: Evidence) -> list[str]:
     """What could not be looked at: failed calls and the gaps that results name themselves."""
     gaps: dict[str, None] = {}
-    for reference, result in evidence.calls.items():
+    for reference, result in evidence.of_turn().items():
         if not result.ok:
             what = result.invocation or evidence.tools.get(reference, reference)
             gaps[f"{reference} {what}: {one_line(result.error, 200)}"] = None
@@ -133,10 +133,10 @@ def _found_so_far(answer: Answer, evidence: Evidence, language: Language) -> str
         lead = phrase("no_answer", language)
     else:
         lead = phrase("cut_short", language, why=answer.why)
-    if not evidence.calls:
+    if not evidence.of_turn():
         return lead
     lines = [lead, "", f"## {phrase('found_so_far', language)}"]
-    for reference, result in evidence.calls.items():
+    for reference, result in evidence.of_turn().items():
         what = result.invocation or evidence.tools.get(reference, "")
         lines.append(f"- [{reference}] {code_span(what)}: {code_span(one_line(result.error or result.text, _SHOWN))}")
     return "\n".join(lines)

@@ -29,8 +29,13 @@ class _Entry:
 class DuplicateGuard:
     """Answers a repeated call of one turn with a pointer to the earlier result. It survives compactions."""
 
-    refused: int = 0
+    refused: int = 0  # steps in which a call was refused
+    _counted: bool = False
     _calls: dict[str, _Entry] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """A new step: all its repeats together count once."""
+        self._counted = False
 
     def claim(self, name: str, args: Mapping[str, Any], tool: Tool, reference: str) -> str:
         """The earlier reference, or "" when the call is to run; then it is remembered under ``reference``."""
@@ -45,7 +50,8 @@ class DuplicateGuard:
         if getattr(tool, "live", False) and not fresh and entry.again < LIVE_TIMES:
             self._calls[key] = _Entry(reference, time.monotonic(), entry.again + 1)
             return ""
-        self.refused += 1
+        self.refused += not self._counted
+        self._counted = True
         return entry.reference
 
     def release(self, name: str, args: Mapping[str, Any]) -> None:

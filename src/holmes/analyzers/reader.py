@@ -12,7 +12,7 @@ from holmes.analyzers.log_needs import RECENT, TAIL, LogNeed
 from holmes.core.findings import ObjectRef
 from holmes.kube.cluster import Cluster, Gap, LogWindow, Object, Page
 
-AT_ONCE = 16  # requests
+AT_ONCE = 8  # requests; each needs a connection, and making one costs more than waiting for one
 LOG_BYTES = 64_000  # of a tail: 50 lines of any length
 Job = Callable[[], Coroutine[Any, Any, object]]
 

@@ -6,12 +6,12 @@ import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from holmes.app.wiring import Base, base, model, toolset_status
-from holmes.core.config import Config, load_config
+from holmes.core.config import Config, ModelRetry, load_config
 from holmes.core.errors import ConfigError, HolmesError, ModelError
 from holmes.core.messages import Message
 from holmes.kube.cluster import Gap
@@ -92,6 +92,7 @@ def _state(ground: Base) -> Line:
 
 
 async def _model(config: Config, env: Mapping[str, str], ask: bool) -> Line:
+    config = replace(config, model_retry=ModelRetry(tries=1))  # a check says what it saw, at once
     try:
         llm = model(config, env, lambda seconds, reason: None, lambda text: None)
     except HolmesError as error:

@@ -158,6 +158,8 @@ def toolsets_data(manager: ToolsetManager) -> list[dict[str, Any]]:
     return [
         {
             "name": each.definition.name,
+            "description": each.definition.description,
+            "where": each.definition.where,
             "status": each.health.status,
             "reason": each.health.reason,
             "instructions": each.toolset.instructions if each.toolset else "",
@@ -168,6 +170,7 @@ def toolsets_data(manager: ToolsetManager) -> list[dict[str, Any]]:
                     "parameters": dict(tool.parameters),
                     "aliases": list(getattr(tool, "aliases", ())),
                     "hidden": bool(getattr(tool, "hidden", False)),
+                    "transformers": [*each.definition.transformers, *getattr(tool, "transformers", ())],
                 }
                 for tool in (each.toolset.tools() if each.toolset else ())
             ],

@@ -153,7 +153,7 @@ class ReplayManager(ToolsetManager):
         line = self._recording.lines["toolsets"][0]
         self.loaded = [
             Loaded(
-                Definition(each["name"], "", origin="built-in"),
+                Definition(each["name"], "", each.get("description", ""), where=each.get("where", "")),
                 Health(each["status"], each["reason"]),
                 SimpleToolset(tuple(map(_tool, each["tools"])), each["instructions"]),
             )
@@ -173,6 +173,7 @@ def _tool(data: Mapping[str, Any]) -> Tool:
         never,
         aliases=tuple(data["aliases"]),
         hidden=data["hidden"],
+        transformers=tuple(data.get("transformers", ())),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from holmes.cli import options as opt
@@ -18,9 +17,11 @@ def analyzer() -> None:
 @app.command("list")
 def list_analyzers(output: opt.OutputFormat = opt.Output.TEXT, json_output: opt.Json = False) -> None:
     """List all analyzers and the faults that each finds."""
+    from holmes.cli.output import print_rows
+
     rows = _rows()
-    if json_output or output is opt.Output.JSON:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+    if json_output or output in (opt.Output.JSON, opt.Output.JSONL):
+        print_rows(rows, output)
         return
     for row in rows:
         print(f"{row['name']}: {row['title']}")

@@ -62,16 +62,20 @@ class Questions:
 
     def model(self, model: str | None, base: str | None) -> tuple[str, str, ModelEntry | None]:
         """Name and base URL as they are to be written, and the entry that they stand for (None is offline)."""
-        if model or base or not self.asks:
-            return self._judged(model or ("" if base else self._default_model()), base or "")
+        if model or base:
+            return self._judged(model or "", base or "")
+        if not self.asks:
+            return self._read(self._default_model())
         print("1/3 Which model? PROVIDER/NAME, the base URL of your own server (and a model's name), or offline.")
         while True:
-            answer = typer.prompt("    Model", default=self._default_model()).strip()
-            own = _ADDRESS.fullmatch(answer)
             try:
-                return self._judged((own[2] or "") if own else answer, _url(own[1]) if own else "")
+                return self._read(typer.prompt("    Model", default=self._default_model()).strip())
             except HolmesError as error:
                 print(f"    {error}")
+
+    def _read(self, answer: str) -> tuple[str, str, ModelEntry | None]:
+        own = _ADDRESS.fullmatch(answer)
+        return self._judged((own[2] or "") if own else answer, _url(own[1]) if own else "")
 
     def _judged(self, name: str, base: str) -> tuple[str, str, ModelEntry | None]:
         if base and not base.startswith(("http://", "https://")):
@@ -85,7 +89,9 @@ class Questions:
         if self.env.get("MODEL"):
             return self.env["MODEL"]
         entry = choose(Config(), self.env).entry
-        return entry.name if entry else OFFLINE
+        if entry is None:
+            return OFFLINE
+        return entry.name if entry.name_on_wire else entry.api_base  # a server whose first model is taken
 
     def key(self, given: str | None, entry: ModelEntry | None) -> tuple[str, str]:
         """The key as it is to be written (a reference to a variable that holds it), and the variable it belongs in."""
@@ -104,10 +110,8 @@ class Questions:
             own = bool(entry.api_base) or entry.provider.local  # such a server may need none, and the variable counts
             return ("" if own else f"{{{{ env.{variable} }}}}"), variable
         if not given and self.asks and names:
-            needed = (
-                "leave empty for none" if entry.api_base or entry.provider.local else f"empty: set {names[0]} later"
-            )
-            print(f"2/3 Its key? It is not shown while you type ({needed}).")
+            empty = "there is none" if entry.api_base or entry.provider.local else f"you will set {names[0]}"
+            print(f"2/3 Its key? It is not shown while you type. Empty: {empty}.")
             given = typer.prompt("    Key", default="", hide_input=True, show_default=False).strip()
         return given or "", names[0] if names else ""
 

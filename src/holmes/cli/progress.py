@@ -81,7 +81,7 @@ class Progress:
         failed = result["status"] == "error"
         before = f"{_SIGNS.get(result['status'], '?')} {result.get('reference') or '–'} "
         after = f" ({result['elapsed_seconds']:.1f} s) {result.get('error') or ''}"
-        room = max(terminal.width - columns(before) - columns(after), terminal.width // 2)
+        room = max(terminal.width - columns(before) - columns(after), terminal.width // 3)
         what = terminal.fit(result.get("invocation") or event.description, room)
         terminal.print(terminal.fit(f"{before}{what}{after}"), *(["red"] if failed else []))
         if self.show_output:

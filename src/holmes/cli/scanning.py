@@ -63,9 +63,9 @@ async def _scanned(clusters: Clusters, namespace: str | None, deadline: float) -
         if isinstance(cluster, Gap):
             return ScanResult("the cluster", "", datetime.now(UTC), gaps=(cluster,))
         result = await scan(cluster, namespace, deadline)
-        if namespace and not result.looked_at and not result.gaps:
-            if absent := await absent_namespace(cluster, namespace):
-                return replace(result, gaps=(absent,), missing=True)
-        return result
+        if not namespace or result.looked_at or result.gaps:
+            return result
+        absent = await absent_namespace(cluster, namespace)
+        return replace(result, gaps=(absent,), missing=True) if absent else result
     finally:
         await clusters.close()

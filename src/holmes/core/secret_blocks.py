@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 HOLD = 64 << 10  # bytes that a stream waits for the end of something
 HOLD_OBJECT = 1600 << 10  # the same for a Kubernetes object; etcd takes 1.5 MB
 _PEM_BODY = 16 << 10
-_KIND_REACH = 64 << 10  # bytes around ``data`` in which the object's kind is looked for
+_KIND_REACH = 4 << 10  # bytes around ``data`` in which the object's kind is looked for
 
 
 class Hit(NamedTuple):
@@ -68,7 +68,9 @@ def private_key(window: Window, at: int) -> Found:
     begin = _PEM_BEGIN.match(data, at)
     if begin is None:
         return Found([], at + 10)
-    end = _PEM_END.search(data, begin.end(), begin.end() + _PEM_BODY)
+    limit = begin.end() + _PEM_BODY
+    word = data.find(b"END ", begin.end(), limit)
+    end = _PEM_END.search(data, max(begin.end(), word - 6), limit) if word >= 0 else None
     if end is None:
         window.wait(at, _PEM_BODY + 4096)
     if end is not None:
@@ -112,7 +114,7 @@ def _lines(data: bytes, position: int) -> Iterator[tuple[int, int, int]]:
         position = end + 1
 
 
-_YAML_KEY = re.compile(rb"([ ]*)(?:- )?(stringData|data):[ ]*\n")
+_YAML_KEY = re.compile(rb"([ ]*)(?:- )?(stringData|data):[ ]*(?:[&!#][^\n]*)?\n")
 _YAML_ENTRY = re.compile(rb"[ ]*([\"']?)[A-Za-z0-9._-]+\1:[ ]*(?P<value>[^\n]*)")
 _SECRET_TYPE = rb"Opaque|kubernetes\.io/|helm\.sh/|bootstrap\.kubernetes\.io/"
 _YAML_KIND = re.compile(rb"[\"']?kind[\"']?:[ ]*[\"']?(?P<kind>\w+)|type:[ ]*[\"']?(?:%b)" % _SECRET_TYPE)
@@ -143,15 +145,18 @@ def _yaml_values(window: Window, at: int, position: int, column: int, values: li
     inner = -1
     skip_to = position
     for line_start, line_end, indent in _lines(data, position):
-        if line_start < skip_to or line_start == line_end:
+        if line_start < skip_to or not data[line_start:line_end].strip():
             continue
+        if line_end == len(data):  # may go on
+            window.wait(at, HOLD_OBJECT)
         if inner < 0:
             inner = indent
         if indent < inner or inner <= column:
             return line_start
         entry = _YAML_ENTRY.match(data, line_start, line_end)
         if indent > inner or entry is None:
-            continue
+            values.clear()  # a deeper map, a list: not the data of a Secret
+            return line_start
         start = entry.start("value")
         block = block_scalar(window, start, inner)
         if block:
@@ -175,31 +180,37 @@ def _unquoted(data: bytes, start: int, end: int) -> list[tuple[int, int]]:
 def _yaml_kind(window: Window, at: int, line_start: int, end: int, column: int) -> bytes:
     """The ``kind`` beside a key in ``column``: after the map, before it, or "" when it is out of sight."""
     data = window.data
-    for start, stop, indent in _lines(data, end):
-        if start - end > _KIND_REACH or (stop > start and indent < column) or data.startswith(b"---", start):
-            break
-        kind = _YAML_KIND.match(data, start + column, stop) if indent == column else None
-        if kind:
-            return kind.group("kind") or b"Secret"
-    else:
+    after = data[end : end + _KIND_REACH]
+    if not window.final and end + _KIND_REACH > len(data):
+        after = after[: after.rfind(b"\n") + 1]  # the last line may go on
+    kind, inside = _first_kind(after.split(b"\n"), column)
+    if kind:
+        return kind
+    if inside and end + _KIND_REACH > len(data):
         window.wait(at, HOLD_OBJECT)
-    before = data[max(0, line_start - _KIND_REACH) : line_start].split(b"\n")
-    if data.startswith(b"- ", line_start + column - 2) and column >= 2:
+    if column >= 2 and data.startswith(b"- ", line_start + column - 2):
         return b""
-    for line in reversed(before):
-        if line.startswith(b"---") or (line.strip() and len(line) - len(line.lstrip(b" -")) < column):
-            break
-        kind = _YAML_KIND.match(line, column) if not line[:column].strip(b" -") else None
+    before = data[max(0, line_start - _KIND_REACH) : line_start]
+    return _first_kind(reversed(before.split(b"\n")), column)[0] if b"kind" in before else b""
+
+
+def _first_kind(lines: Iterable[bytes], column: int) -> tuple[bytes, bool]:
+    """The first ``kind`` in a column, and whether the lines are still inside the object at their end."""
+    for line in lines:
+        indent = len(line) - len(line.lstrip(b" -"))
+        if line.startswith(b"---") or (indent < column and line.strip()):
+            return b"", False
+        kind = _YAML_KIND.match(line, column) if indent == column else None
         if kind:
-            return kind.group("kind") or b"Secret"
-        if line[column - 2 : column] == b"- ":
-            break
-    return b""
+            return kind.group("kind") or b"Secret", True
+        if column >= 2 and line[column - 2 : column] == b"- ":
+            return b"", False
+    return b"", True
 
 
 _JSON_KEY = re.compile(rb"(?P<name>stringData|data)(?P<quote>\\*\")\s*:\s*\{")
 _JSON_PARTS = re.compile(
-    rb"[{}]|\\*\"kind\\*\"\s*:\s*\\*\"(?P<kind>\w+)|\\*\"type\\*\"\s*:\s*\\*\"(?P<type>%b)" % _SECRET_TYPE
+    rb"[{}]|\\*\"kind\\*\"\s*:\s*\\*\"(?P<kind>\w+)\\*\"|\\*\"type\\*\"\s*:\s*\\*\"(?P<type>%b)" % _SECRET_TYPE
 )
 
 
@@ -210,7 +221,7 @@ def json_secret(window: Window, at: int) -> Found:
     if key is None:
         return Found([], at + 5)
     quote, plain = re.escape(key.group("quote")), key.group("name") == b"data"
-    text = rb"[A-Za-z0-9+/=]*" if plain else rb"(?:(?!%b)(?:\\.|[^\n]))*" % quote
+    text = rb"[A-Za-z0-9+/=]*" if plain else rb"(?:(?!%b)(?s:\\.|.))*" % quote
     name = rb"\s*%b[A-Za-z0-9._-]+%b\s*:\s*%b" % (quote, quote, quote)
     spans: list[tuple[int, int]] = []
     position = key.end()
@@ -238,23 +249,29 @@ def json_secret(window: Window, at: int) -> Found:
 def _json_kind(window: Window, at: int, position: int) -> bytes:
     """The ``kind`` in the object that holds the map which ends at ``position``; "" when it is out of sight."""
     data = window.data
-    depth = 0
-    for part in _JSON_PARTS.finditer(data, position, position + _KIND_REACH):
-        depth += {b"{": 1, b"}": -1}.get(part.group(), 0)
-        if depth < 0:
-            break
-        if depth == 0 and len(part.group()) > 1:
-            return part.group("kind") or b"Secret"
-    else:
+    after = data[position : position + _KIND_REACH]
+    kind, inside = b"", after.count(b"}") <= after.count(b"{")
+    if b"kind" in after or b"type" in after:
+        kind, inside = _sibling_kind(_JSON_PARTS.finditer(after), b"}")
+    if kind:
+        return kind
+    if inside and position + _KIND_REACH > len(data):
         window.wait(at, HOLD_OBJECT)
+    before = data[max(0, at - _KIND_REACH) : at]
+    return _sibling_kind(reversed(list(_JSON_PARTS.finditer(before))), b"{")[0] if b"kind" in before else b""
+
+
+def _sibling_kind(parts: Iterable[re.Match[bytes]], out: bytes) -> tuple[bytes, bool]:
+    """The first ``kind`` in the same object, and whether the parts are still inside it; ``out`` leaves an object."""
     depth = 0
-    for part in reversed(list(_JSON_PARTS.finditer(data, max(0, at - 4096), at))):
-        depth += {b"}": 1, b"{": -1}.get(part.group(), 0)
+    for part in parts:
+        if part.group() in (b"{", b"}"):
+            depth += -1 if part.group() == out else 1
+        elif depth == 0:
+            return part.group("kind") or b"Secret", True
         if depth < 0:
-            break
-        if depth == 0 and len(part.group()) > 1:
-            return part.group("kind") or b"Secret"
-    return b""
+            return b"", False
+    return b"", True
 
 
 _GO_KEY = re.compile(rb"(?:stringData|data):map\[")

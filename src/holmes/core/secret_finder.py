@@ -100,7 +100,7 @@ class Finder:
                 Rule(shape.mark or shape.pattern.replace("(?P<s>", "(?:"), _ShapeJudge(shape, self._kind_of))
                 for shape in SHAPES
             ),
-            Rule(r"\b(?:stringData|data):[ ]*\n", blocks.yaml_secret),
+            Rule(r"\b(?:stringData|data):[ ]*(?:[&!#][^\n]*)?\n", blocks.yaml_secret),
             Rule(r"\b(?:stringData|data)\\*\"\s*:\s*\{", blocks.json_secret),
             Rule(r"\b(?:stringData|data):map\[", blocks.go_secret),
             Rule(NAMED, self._beside.named),
@@ -244,7 +244,9 @@ class _ShapeJudge:
         value = window.data[start:end]
         if b"[MASKED:" in found.group():
             return Found([], at + 1)
-        if _PLACEHOLDER.fullmatch(value) or not self._plausible(value):
+        if _PLACEHOLDER.fullmatch(value):
+            return Found([], max(end, at + 1))
+        if not self._plausible(value):
             return Found([], max(start, at + 1))
         kind = self._kind_of(value) if self._group else ""
         return Found([Hit(kind or self.shape.kind, start, end)], end)

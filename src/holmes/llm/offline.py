@@ -104,19 +104,30 @@ class _Work:
         return self.question.nearest_first(list(seen.values()))
 
     def _follow_up(self) -> list[ToolCall]:
-        """Where the first finding asks for it: the logs of its pod, else the events of its object."""
+        """Once: what the first finding asks for, and whether something else is wrong beside it."""
         causes = self._causes()
         if not causes or len(self.others) + len(self.failures) >= FOLLOW_UPS:
             return []
         cause = causes[0][1]
         if cause["severity"] == "info":
             return []
+        return [*self._closer_look(cause), *self._beside(cause["object"]["namespace"])]
+
+    def _closer_look(self, cause: Mapping[str, Any]) -> list[ToolCall]:
+        """The logs of its pod, else the events of its object."""
         about = cause["object"]
         pod = next((ref for ref in (about, *cause.get("related", ())) if ref["kind"] == "Pod"), None)
         if pod and cause["cause"].startswith(_LOG_CAUSES):
             return self._once("fetch_pod_logs", {"pod_name": pod["name"], "namespace": pod["namespace"], "limit": 20})
         args = {"kind": about["kind"], "name": about["name"]}
         return self._once("kubectl_events", args | ({"namespace": about["namespace"]} if about["namespace"] else {}))
+
+    def _beside(self, namespace: str) -> list[ToolCall]:
+        """The whole namespace, when only single objects were looked at: louder faults there are to be ruled out."""
+        seen = {scan.data["scope"] for scan in self.scans}
+        if not namespace or seen & {f"namespace {namespace}", "all namespaces"}:
+            return []
+        return self._once("scan", {"namespace": namespace})
 
     def _count_args(self) -> dict[str, str]:
         return {"kind": self.question.kind or "pods", "namespace": self.question.namespace or "all"}
@@ -126,7 +137,7 @@ class _Work:
         key = f"{name} {sorted(args.items())}"
         if key in self.called or (self.tools and name not in self.tools and name != "kubernetes_count"):
             return []
-        return [ToolCall(f"offline-{self.number}", name, args)]
+        return [ToolCall(f"offline-{self.number}-{name}", name, args)]
 
 
 def _read(request: Request) -> _Work:

@@ -49,7 +49,7 @@ class Shelf:
 
 
 class _Need(NamedTuple):
-    count: int
+    tools: int
     tokens: int
 
 
@@ -93,13 +93,13 @@ class Disclosure(Toolbox):
         """The toolsets to declare at the start: all when they are small, else the default set and what fits beside."""
         needs = {shelf.name: self._need(self._visible(shelf)) for shelf in shelves}
         everything = _sum(needs.values())
-        small = everything.tokens <= room and everything.count <= MOST
+        small = everything.tokens <= room and everything.tools <= MOST
         taken = _sum(needs[shelf.name] for shelf in shelves if shelf.always)
         for shelf in shelves:
             more = _sum((taken, needs[shelf.name]))
             if small or shelf.always:
                 yield shelf
-            elif shelf.named and more.tokens <= room and more.count < MOST:  # load_tools is one itself
+            elif shelf.named and more.tokens <= room and more.tools < MOST:  # load_tools is one itself
                 taken = more
                 yield shelf
 
@@ -110,10 +110,6 @@ class Disclosure(Toolbox):
     def catalogue(self) -> list[tuple[str, str]]:
         """The toolsets that were not declared at the start, with what they are for."""
         return [shelf.line() for shelf in self._catalogue]
-
-    def opening(self) -> Iterator[Shelf]:
-        """The toolsets that were declared at the start."""
-        return (shelf for shelf in self._shelves.values() if shelf not in self._catalogue)
 
     def use(self, bound: Bound) -> None:
         """A tool was called: its toolset is declared from now on, or the tool alone when there is no room for all."""
@@ -173,7 +169,7 @@ class Disclosure(Toolbox):
 
     def _fits(self, bounds: Sequence[Bound]) -> bool:
         need = self._need(bounds)
-        return len(self._declared) + need.count <= MOST and self._tokens + need.tokens <= self._limit
+        return len(self._declared) + need.tools <= MOST and self._tokens + need.tokens <= self._limit
 
     def _unknown(self, name: str) -> str:
         known = [shelf.name for shelf in self._catalogue]
@@ -186,8 +182,8 @@ class Disclosure(Toolbox):
     def _no_room(self, name: str, missing: Sequence[Bound]) -> str:
         """Nothing is out of reach: a tool runs when it is called by name, declared or not."""
         lines = [
-            f"- {bound.tool.name}: {bound.tool.description.strip()} Arguments: {json.dumps(dict(bound.tool.parameters))}"
-            for bound in missing
+            f"- {tool.name}: {tool.description.strip()} Arguments: {json.dumps(dict(tool.parameters))}"
+            for tool in (bound.tool for bound in missing)
         ]
         return "\n".join(
             [
@@ -209,7 +205,7 @@ class Disclosure(Toolbox):
 
 def _sum(needs: Iterable[_Need]) -> _Need:
     counted = list(needs)
-    return _Need(sum(need.count for need in counted), sum(need.tokens for need in counted))
+    return _Need(sum(need.tools for need in counted), sum(need.tokens for need in counted))
 
 
 def _hidden(bound: Bound) -> bool:

@@ -58,6 +58,10 @@ class Toolbox:
 class Guard(Protocol):
     """Knows the calls that were made before (agent/safeguards.py)."""
 
+    def begin(self) -> None:
+        """A new step of the model."""
+        ...
+
     def claim(self, name: str, args: Mapping[str, Any], tool: Tool, reference: str) -> str:
         """Claim a call for ``reference``; the reference of the earlier result when it was made before, else ""."""
         ...
@@ -105,6 +109,7 @@ class ToolExecutor:
 
     async def run(self, calls: Sequence[ToolCall], gate: Gate) -> list[Message]:
         """Answer every call, in call order. A call that fails, hangs or waits never holds up the others."""
+        self._guard.begin()
         prepared = [self._prepare(call) for call in calls]  # in call order: references count up here
         answers = (self._answer(call, step, gate) for call, step in zip(calls, prepared, strict=True))
         return list(await asyncio.gather(*answers))

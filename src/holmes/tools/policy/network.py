@@ -53,10 +53,10 @@ def judge_host(host: str, hosts: frozenset[str], *, guessed: bool = False) -> Ru
         mapped = getattr(address, "ipv4_mapped", None) or address
         if mapped.is_link_local or mapped.is_unspecified or mapped.is_multicast:
             return deny(f"{host} is the address of a metadata service, or of none", "metadata service")
-    if name in hosts or (name.endswith((".svc", ".cluster.local")) and "." in name):
-        return None
     if guessed and name.startswith(_GUESSED):
         return ask(f"{host}: write the protocol", "url")
+    if name in hosts or (name.endswith((".svc", ".cluster.local")) and "." in name):
+        return None
     return ask(f"{host} is neither a service of the cluster nor a configured host", "host")
 
 

@@ -78,7 +78,7 @@ class _Reader:
 
     def _substitute(self) -> None:
         delimiter = self._next()
-        if delimiter in ("\n", "\\", ""):
+        if delimiter in ("\n", "\\", "", "[", "]"):
             raise _Odd("is not understood")
         self._until(delimiter, pattern=True)
         self._until(delimiter, pattern=False)
@@ -106,8 +106,7 @@ class _Reader:
         return True
 
     def _until(self, delimiter: str, *, pattern: bool) -> None:
-        """Skip to behind the delimiter. A delimiter inside brackets ends the pattern for some seds only."""
-        start = self.at
+        """Skip to behind the delimiter; in a pattern, one between brackets is itself."""
         while True:
             char = self._next()
             if char == "":
@@ -115,11 +114,24 @@ class _Reader:
             if char == "\\":
                 self.at += 1
             elif char == delimiter:
-                break
-        if pattern:
-            inside = re.sub(r"\\.", "", self.text[start : self.at - 1], flags=re.DOTALL)
-            if re.search(r"\[[^\]]*$", inside):
-                raise _Odd("has its delimiter between brackets")
+                return
+            elif char == "[" and pattern:
+                self._bracket()
+
+    def _bracket(self) -> None:
+        """Skip a bracket expression: ``[^]a]`` and ``[[:space:]/]`` are whole ones."""
+        if self._peek() == "^":
+            self.at += 1
+        if self._peek() == "]":
+            self.at += 1
+        while (char := self._next()) != "]":
+            if char in ("", "\n") or (char == "\\" and self._peek() == "]"):
+                raise _Odd("has brackets that are not understood")
+            if char == "[" and self._peek() in (":", ".", "="):
+                end = self.text.find(self._peek() + "]", self.at + 1)
+                if end < 0:
+                    raise _Odd("has brackets that are not understood")
+                self.at = end + 2
 
     def _line(self) -> None:
         """Text up to the end of the line; a backslash carries it on."""

@@ -15,16 +15,16 @@ from holmes.tools.policy.words import quote
 # One word, or all words, of a value that is known only now; leading dashes are cut off.
 _BARE = """_bare() { local w=$1; while [ "${w#-}" != "$w" ]; do w=${w#-}; done; printf %s "$w"; }"""
 _WORDS = """_words() { local w; for w in $1; do _bare "$w"; echo; done; }"""
-# The exit code of a pipeline: a stage that failed before the last counts, unless its reader just had enough (141).
+# The exit code of a pipeline: a stage that failed before the last counts, unless its reader just had enough (141; xargs
+# says 125 when that happened to what it runs).
 _PIPE = """_pipe() {
-  local last=$1 name=$2 code; shift 2
+  local last=$1 names=$2; shift 2
   while [ $# -gt 1 ]; do
-    code=$1
-    if [ "$code" -ne 0 ] && [ "$code" -ne 141 ]; then
-      echo "stage ${name%%,*} of the pipe failed with exit code $code" >&2
-      return "$code"
-    fi
-    name=${name#*,}; shift
+    case $1,${names%%,*} in
+      0,* | 141,* | 125,*.xargs) ;;
+      *) echo "stage ${names%%,*} of the pipe failed with exit code $1" >&2; return "$1" ;;
+    esac
+    names=${names#*,}; shift
   done
   return "$last"
 }"""

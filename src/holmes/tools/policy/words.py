@@ -25,7 +25,6 @@ _RESERVED = frozenset(
         "done",
         "in",
         "function",
-        "time",
         "coproc",
         "{",
         "}",

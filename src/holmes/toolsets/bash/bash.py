@@ -14,10 +14,12 @@ from holmes.core.results import StructuredToolResult
 from holmes.tools.tool import Services, SimpleToolset, ToolContext, Toolset, Verdict
 
 if TYPE_CHECKING:
+    from holmes.core.result_store import ResultSink
     from holmes.tools.policy.judge import Judgement
     from holmes.toolsets.bash.config import BashConfig
 
 _MEMORY_MB = 2048  # for a command with everything that it starts
+_OUTPUT = 1_000_000_000  # bytes that one command may print
 _WAITING = 64  # judged calls that are remembered until they run
 # Programs that talk to a cluster: they get the run's own kubeconfig.
 _CLUSTER_PROGRAMS = frozenset(["kubectl", "oc", "helm", "flux", "istioctl", "argocd"])
@@ -104,20 +106,36 @@ class BashTool:
             made = await make(folder)
             gap = "" if isinstance(made, Path) else str(made)
             env["KUBECONFIG"] = "/dev/null" if gap else str(made)
-        end = await ctx.process.run(
-            ["bash", "--noprofile", "--norc", "-c", judgement.script or command],
-            env=env,
-            deadline=ctx.deadline,
-            write=ctx.sink.write,
-            cwd=self.config.cwd,
-            memory_mb=_MEMORY_MB,
-        )
+        try:
+            end = await ctx.process.run(
+                ["bash", "--noprofile", "--norc", "-c", judgement.script or command],
+                env=env,
+                deadline=ctx.deadline,
+                write=lambda piece: _keep(piece, ctx.sink),
+                cwd=self.config.cwd,
+                memory_mb=_MEMORY_MB,
+            )
+        except _TooMuch:
+            return StructuredToolResult.failure(
+                f"It printed more than {_OUTPUT // 10**6} MB and was stopped; what came until then is kept. Narrow it.",
+                invocation=command,
+            )
         return outcome(end, judgement.commands, command, gap)
 
     def _decide(self, command: str, ctx: ToolContext) -> Judgement:
         from holmes.tools.policy.judge import decide
 
         return decide(command, self.config.policy(ctx.env))
+
+
+class _TooMuch(Exception):
+    """The command prints more than anybody can use."""
+
+
+def _keep(piece: bytes, sink: ResultSink) -> None:
+    if sink.size > _OUTPUT:
+        raise _TooMuch
+    sink.write(piece)
 
 
 async def _no_live_cluster(programs: set[str], command: str, ctx: ToolContext) -> StructuredToolResult:
