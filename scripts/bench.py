@@ -44,6 +44,7 @@ class Moments:
         self.bodies: list[dict[str, Any]] = []
 
     def __call__(self, body: dict[str, Any]) -> Any:
+        """The next reply."""
         self.asked.append(time.monotonic())
         self.bodies.append(body)
         reply = self.replies[len(self.asked) - 1]
@@ -59,9 +60,8 @@ class Moments:
 def timed(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[float, float, float]:
     """Start, end and peak memory (MB) of a command."""
     start = time.monotonic()
-    process = subprocess.Popen(
-        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, env=env, **quiet)
     errors = process.stderr.read() if process.stderr else b""
     _, status, usage = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status):
@@ -102,6 +102,15 @@ def shell(command: str) -> dict[str, Any]:
     return {"calls": [{"name": "bash", "arguments": {"command": command}}]}
 
 
+def write_log(path: Path, megabytes: int) -> None:
+    """An ordinary log, written in pieces: a child's peak memory begins with its parent's."""
+    line = '2026-11-30T12:00:00.000Z level=info svc=checkout msg="request failed upstream timeout" pod=web-1\n'
+    piece = (line * 10_000).encode()
+    with path.open("wb") as file:
+        for _ in range(megabytes * 1_000_000 // len(piece)):
+            file.write(piece)
+
+
 def measure(home: Path) -> dict[str, tuple[float, str]]:
     """Every figure: name -> (ratio to its floor, what it is in absolute terms)."""
     (home / "config.yaml").write_text(CONFIG)
@@ -124,7 +133,7 @@ def measure(home: Path) -> dict[str, tuple[float, str]]:
     figures["exit after the last reply"] = (lag / pass_floor, f"{lag:.3f} s")
     body = moments.bodies[0]
     tokens = estimate_text(json.dumps([body["messages"], body.get("tools", [])], ensure_ascii=False))
-    figures["first request, tokens per 1,000"] = (
+    figures["first request, 1,000 tokens"] = (
         tokens / 1000,
         f"{tokens:,} tokens, {len(body.get('tools', []))} tools",
     )
@@ -140,8 +149,7 @@ def measure(home: Path) -> dict[str, tuple[float, str]]:
 
     for megabytes in (30, 200):
         big = home / f"{megabytes}.log"
-        line = '2026-11-30T12:00:00.000Z level=info svc=checkout msg="request failed upstream timeout" pod=web-1\n'
-        big.write_text(line * (megabytes * 1_000_000 // len(line)))
+        write_log(big, megabytes)
         floor = median(lambda path=str(big): wall("bash", "-c", f"cat {path} | cat > /dev/null"), 3)
         moments, _, _, memory = ask(home, [shell(f"cat {big}"), "done"])
         figures[f"{megabytes} MB result"] = (moments.gaps[0] / floor, f"{moments.gaps[0]:.2f} s, {memory:.0f} MB")
@@ -154,9 +162,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(Path(folder))
     if "--record" in sys.argv:
-        BASELINE.write_text(
-            json.dumps({name: round(ratio, 2) for name, (ratio, _) in figures.items()}, indent=1) + "\n"
-        )
+        ratios = {name: round(ratio, 2) for name, (ratio, _) in figures.items()}
+        BASELINE.write_text(json.dumps(ratios, indent=1) + "\n")
     known = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     worse = []
     for name, (ratio, absolute) in figures.items():

@@ -153,6 +153,13 @@ async def test_grep_without_a_match_found_nothing(world: Path) -> None:
     assert (result.status, text.strip()) == (Status.SUCCESS, "0")
 
 
+async def test_grep_without_a_match_does_not_spoil_what_came_before(world: Path) -> None:
+    result, text = await bash(world, "kubectl get nodes; kubectl get pods | grep CrashLoop")
+    assert result.status is Status.SUCCESS
+    assert "nodes" in text
+    assert result.notes == ("grep ended with exit code 1",)
+
+
 async def test_success_without_output_is_said(world: Path) -> None:
     result, _ = await bash(world, "true")
     assert result.status is Status.NO_DATA

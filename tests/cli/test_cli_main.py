@@ -142,9 +142,9 @@ def test_a_reader_that_is_gone_ends_it_silently(arguments: list[str], holmes: An
     assert (done.returncode, done.stderr) == (entry.NO_READER, "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
 def test_a_full_disk_behind_standard_output(holmes: Any) -> None:
-    with Path("/dev/full").open("w") as full:
+    with Path("/dev/full").open("r+") as full:
         done = holmes("--help", stdout=full)
     assert done.returncode == 1
     assert done.stderr == "holmes: standard output cannot be written: No space left on device\n"

@@ -144,7 +144,7 @@ def disguised(draw: st.DrawFn) -> str:
 
 @given(disguised())
 @settings(
-    max_examples=int(os.environ.get("HOLMES_FUZZ", "1500")),
+    max_examples=int(os.environ.get("HOLMES_FUZZ", "800")),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -22,6 +22,7 @@ from holmes.agent.prompt import PromptInputs, system_prompt, user_message
 from holmes.agent.reporting import build_report
 from holmes.agent.run import EventLog, Run
 from holmes.agent.safeguards import DuplicateGuard, Limits
+from holmes.agent.summaries import Summaries, Summarizer
 from holmes.core.errors import HolmesError, UsageError
 from holmes.core.events import AnswerEnd, ErrorEvent, Event, Record, StartToolCalling, ToolCallingResult
 from holmes.core.messages import ImagePart, Message, ToolCall
@@ -73,6 +74,7 @@ class Parts:
     shown: int = 24_000  # characters that the model sees of a result
     tool_timeout: float = 60.0
     refresh_toolsets: bool = False
+    summaries: Summaries | None = None  # None: nothing is summarised by a model
     source: Source | None = None  # replay stands in for the tools here
     tap: Tap | None = None  # recording listens here
     opening: Opening = nothing
@@ -131,6 +133,8 @@ class Engine:
             conversation.results.close()
         await self.parts.manager.close()
         await self.parts.llm.close()
+        if self.parts.summaries is not None:
+            await self.parts.summaries.close()
         await self.parts.world.clusters.close()
 
     async def start(self, question: str, options: RunOptions = RunOptions()) -> Run:
@@ -328,9 +332,10 @@ class Engine:
     def _loop(self, run: Run, conversation: _Conversation, gate: ApprovalGate, options: RunOptions) -> ToolCallingLLM:
         parts = self.parts
         guard, tools = DuplicateGuard(), self._tools(conversation)
+        summarize = Summarizer(parts.summaries) if parts.summaries else None
         executor = ToolExecutor(
             tools,
-            self._contexts(run, conversation.results, options),
+            self._contexts(run, conversation.results, options, summarize),
             conversation.results,
             Delivery(run.id, parts.masker, parts.shown, parts.source, parts.tap),
             guard,
@@ -338,7 +343,7 @@ class Engine:
             parts.tool_timeout,
         )
         limits = replace(parts.limits, max_steps=options.max_steps or parts.limits.max_steps)
-        return ToolCallingLLM(
+        loop = ToolCallingLLM(
             parts.llm,
             executor,
             gate,
@@ -350,8 +355,13 @@ class Engine:
             run.log.emit,
             run.take_said,
         )
+        if summarize is not None:
+            summarize.spend = loop.spend
+        return loop
 
-    def _contexts(self, run: Run, results: RunResults, options: RunOptions) -> Callable[[str, str, float], ToolContext]:
+    def _contexts(
+        self, run: Run, results: RunResults, options: RunOptions, summarize: Summarizer | None
+    ) -> Callable[[str, str, float], ToolContext]:
         def context(call_id: str, reference: str, deadline: float) -> ToolContext:
             sink: ResultSink = results.sink(reference)
             return replace(
@@ -363,6 +373,7 @@ class Engine:
                 results=results,
                 deadline=deadline,
                 namespace=options.namespace or self.parts.world.namespace,
+                summarize=summarize,
                 emit=run.log.emit,
             )
 

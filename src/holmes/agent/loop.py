@@ -91,6 +91,11 @@ class ToolCallingLLM:
                 return await self._finish(turn, question)
             await self._run_tools(turn)
 
+    def spend(self, usage: Usage) -> None:
+        """Count what others spent for this turn: summaries."""
+        self.usage += usage
+        self._count()
+
     async def _run_tools(self, turn: Turn) -> None:
         self._take_back()
         if turn.message.content.strip() or turn.message.reasoning:

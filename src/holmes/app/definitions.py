@@ -62,7 +62,7 @@ def configured(definition: Definition, entry: Any, where: str) -> Definition:
     if not isinstance(entry, dict):
         return replace(definition, enabled=True, where=where, problem=f"{where}: expected keys and values")
     unknown = [key for key in entry if key not in ("enabled", "config", "approval_required_tools", "transformers")]
-    config = entry.get("config") or {}
+    config, transformers = entry.get("config") or {}, entry.get("transformers") or []
     enabled = entry.get("enabled", True)
     problem = ""
     if not isinstance(config, dict):
@@ -71,7 +71,27 @@ def configured(definition: Definition, entry: Any, where: str) -> Definition:
         problem = f"{where}: enabled: expected true or false"
     elif unknown:
         problem = f"{where}: unknown key {', '.join(unknown)}; known: enabled, config"
-    return replace(definition, enabled=bool(enabled), config=config, where=where, problem=problem)
+    elif wrong := _wrong_transformers(transformers):
+        problem = f"{where}: transformers: {wrong}"
+    return replace(
+        definition,
+        enabled=bool(enabled),
+        config=config,
+        where=where,
+        problem=problem,
+        transformers=() if problem else tuple(transformers),
+    )
+
+
+def _wrong_transformers(specs: Any) -> str:
+    """What is wrong with them, "" when they can be used."""
+    if not specs:
+        return ""
+    from holmes.tools.transformers import complaints
+
+    if not isinstance(specs, list) or not all(isinstance(spec, dict) for spec in specs):
+        return "expected a list of keys and values"
+    return "; ".join(each.message for spec in specs for each in complaints(spec) if not each.warning)
 
 
 def built_ins() -> Iterator[Definition]:

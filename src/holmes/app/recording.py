@@ -95,6 +95,7 @@ def recorded(parts: Parts, recorder: Recorder, question: str, options: RunOption
         parts,
         opening=opening,
         llm=RecordingLLM(parts.llm, recorder, parts.manager),
+        summaries=_summaries(parts.summaries, recorder),
         tap=_tap(recorder),
         gate=lambda mode, asker: RecordingGate(recorder, mode, asker),
         clock=clock,
@@ -136,6 +137,37 @@ class RecordingLLM:
         self._recorder.close()
 
 
+def _summaries(summaries: Summaries | None, recorder: Recorder) -> Summaries | None:
+    if summaries is None:
+        return None
+    return Summaries(lambda name: RecordingSummaries(summaries.model(name), recorder))
+
+
+class RecordingSummaries:
+    """An LLM that writes down its summaries by what was asked: calls that run side by side have no order."""
+
+    def __init__(self, llm: LLM, recorder: Recorder) -> None:
+        self._llm = llm
+        self._recorder = recorder
+        self.name, self.window, self.max_output = llm.name, llm.window, llm.max_output
+        self.dialect: Dialect = llm.dialect
+
+    async def complete(self, request: Request, on_delta: OnDelta | None = None, deadline: float | None = None) -> Turn:
+        """Ask the model and keep what it said, or why it failed."""
+        line = {"request": digest(request), "model": self.name, "window": self.window, "max_output": self.max_output}
+        try:
+            turn = await self._llm.complete(request, on_delta, deadline)
+        except ModelError as error:
+            self._recorder.write("summary", **line, error=error.message)
+            raise
+        self._recorder.write("summary", **line, **turn_data(turn))
+        return turn
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._llm.close()
+
+
 class RecordingGate(ApprovalGate):
     """A gate that writes down what was decided."""
 
@@ -170,13 +202,25 @@ def toolsets_data(manager: ToolsetManager) -> list[dict[str, Any]]:
                     "parameters": dict(tool.parameters),
                     "aliases": list(getattr(tool, "aliases", ())),
                     "hidden": bool(getattr(tool, "hidden", False)),
-                    "transformers": [*each.definition.transformers, *getattr(tool, "transformers", ())],
+                    "transformers": [
+                        _without_key(spec)
+                        for spec in (*each.definition.transformers, *getattr(tool, "transformers", ()))
+                    ],
                 }
                 for tool in (each.toolset.tools() if each.toolset else ())
             ],
         }
         for each in manager.loaded
     ]
+
+
+def _without_key(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A transformer's spec without the model's key that HolmesGPT's may have."""
+    return {
+        name: _without_key(value) if isinstance(value, Mapping) else value
+        for name, value in spec.items()
+        if name != "api_key"
+    }
 
 
 def verdict_data(verdict: Verdict) -> list[Any]:

@@ -18,6 +18,7 @@ from holmes.agent.history import message_from_data
 from holmes.agent.opening import Found
 from holmes.agent.prompt import PromptInputs
 from holmes.agent.safeguards import Limits
+from holmes.agent.summaries import Summaries
 from holmes.app.recording import SCHEMA, digest
 from holmes.core.errors import HolmesError, UsageError
 from holmes.core.http import DefaultHttp
@@ -122,6 +123,7 @@ def replay_parts(path: Path, env: Mapping[str, str]) -> Replay:
         limits=Limits(header["max_steps"]),
         shown=header["shown"],
         source=ReplaySource(recording),
+        summaries=Summaries(lambda name: ReplaySummaries(recording)) if recording.lines.get("summary") else None,
         gate=lambda mode, asker: ReplayGate(recording, mode),
         new_id=lambda: str(run["id"]) if run else "replay",
         clock=recording.clock,
@@ -206,6 +208,30 @@ class ReplayLLM:
         if on_delta and turn.message.content:
             on_delta(turn.message.content)
         return turn
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class ReplaySummaries:
+    """Gives back recorded summaries by what was asked."""
+
+    dialect: Dialect = "openai"
+
+    def __init__(self, recording: Recording) -> None:
+        self._lines = recording.lines["summary"]
+        first = self._lines[0]
+        self.name: str = first["model"]
+        self.window: int = first["window"]
+        self.max_output: int = first["max_output"]
+
+    async def complete(self, request: Request, on_delta: OnDelta | None = None, deadline: float | None = None) -> Turn:
+        """The recorded summary; ModelUnavailable when it failed then, or was never made."""
+        asked = digest(request)
+        line = next((line for line in self._lines if line["request"] == asked), {"error": "it is not in the recording"})
+        if "error" in line:
+            raise ModelUnavailable(line["error"])
+        return _turn(line)
 
     async def close(self) -> None:
         """Nothing to close."""

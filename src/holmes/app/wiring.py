@@ -12,12 +12,13 @@ from holmes.agent.engine import Parts
 from holmes.agent.opening import kubernetes_opening, nothing
 from holmes.agent.prompt import PromptInputs, components
 from holmes.agent.safeguards import Limits
+from holmes.agent.summaries import Summaries
 from holmes.app.clusters import clusters_for
 from holmes.app.definitions import definitions
 from holmes.app.own_secrets import masker_for
 from holmes.core.config import Config
 from holmes.core.env import holmes_home
-from holmes.core.errors import Problem, StoreError
+from holmes.core.errors import ModelRefused, Problem, StoreError
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
 from holmes.core.local_results import LocalResults
@@ -118,6 +119,7 @@ def wire(
         limits=Limits(config.max_steps, config.max_seconds, config.max_tokens, config.max_cost),
         shown=_shown(config, llm),
         tool_timeout=config.tool_timeout,
+        summaries=summaries(config, env, llm),
         refresh_toolsets=refresh,
         opening=kubernetes_opening(ground.clusters) if config.opening_evidence else nothing,
     )
@@ -151,6 +153,30 @@ def model(config: Config, env: Mapping[str, str], on_wait: OnWait, say: Say) -> 
         return OfflineLLM()
     retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
     return DefaultLLM(chosen.entry, DefaultHttp(env), env, retry=retry, on_wait=on_wait)
+
+
+def summaries(config: Config, env: Mapping[str, str], llm: LLM) -> Summaries | None:
+    """What writes summaries: ``fast_model``, else the model itself; None for the offline analysis."""
+    from holmes.llm.choice import OFFLINE, known_models, named
+
+    def make(name: str) -> LLM:
+        wanted = name or config.fast_model
+        if not wanted:
+            return llm
+        entry = named(wanted, config, env, known_models(env))
+        if entry is None:
+            raise ModelRefused(
+                f"{OFFLINE} writes no summaries", remedy="name a language model, or leave fast_model out"
+            )
+        retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
+        return DefaultLLM(entry, DefaultHttp(env), env, retry=retry)
+
+    if llm.name == OFFLINE:
+        return None
+    made = Summaries(make)
+    if config.fast_model:
+        made.model()  # a wrong name is said now, not in the middle of an investigation
+    return made
 
 
 async def toolset_status(

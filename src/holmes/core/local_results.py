@@ -87,13 +87,7 @@ class LocalRun:
         stored = self.stored(reference)
         if stored is None:
             raise StoreError(f"there is no result {reference} in this run")
-        path = self.home() / f"{reference}.txt"
-        if reference in self._unkept and not path.exists():
-            left_out = stored.size - len(stored.head) - len(stored.tail)
-            gap = "" if stored.whole else f"\n... {left_out:,} characters are lost here: {self._problem} ...\n"
-            path = self._private() / f"{reference}.txt"
-            path.write_text(f"{stored.head}{gap}{stored.tail}", encoding="utf-8")
-        return path
+        return self._rescued(stored) if reference in self._unkept else self.home() / f"{reference}.txt"
 
     def read(self, reference: str, max_bytes: int = 16_000_000) -> str:
         """The text from its beginning, at most ``max_bytes`` of UTF-8; "" when there is none of that reference."""
@@ -148,6 +142,17 @@ class LocalRun:
             f"{self._kept:,} characters are at hand"
         )
 
+    def _rescued(self, stored: Stored) -> Path:
+        """A temporary file with what is at hand of a result that could not be kept."""
+        path = self._private() / f"{stored.reference}.txt"
+        left_out = stored.size - len(stored.head) - len(stored.tail)
+        gap = "" if stored.whole else f"\n... {left_out:,} characters are lost here: {self._problem} ...\n"
+        try:
+            path.write_text(f"{stored.head}{gap}{stored.tail}", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{stored.reference} cannot be read on: {error.strerror}", where=str(path)) from error
+        return path
+
     def _private(self) -> Path:
         if self._temporary is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="holmes-", ignore_cleanup_errors=True)
@@ -195,6 +200,7 @@ class LocalSink:
         self._characters = self._newlines = self._bytes = 0
         self._head, self._tail = "", ""
         self._marks: list[tuple[int, int]] = []  # (newlines, bytes) before a place in the file, every 256 KB or so
+        self._path = Path()
         self._file = self._open()
 
     @property
@@ -236,8 +242,8 @@ class LocalSink:
     def _open(self) -> BinaryIO | None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            path = self._run.home() / f"{self._reference}.txt"
-            return open(path, "wb", buffering=0, opener=lambda name, _: os.open(name, flags, 0o600))
+            self._path = self._run.home() / f"{self._reference}.txt"
+            return open(self._path, "wb", buffering=0, opener=lambda name, _: os.open(name, flags, 0o600))
         except (OSError, StoreError) as error:
             self._run.fail(error)
             return None
@@ -260,7 +266,7 @@ class LocalSink:
         index = {"size": stored.size, "lines": stored.lines, "masked": stored.masked, "marks": self._marks[:-1]}
         try:
             self._file.close()
-            path = Path(self._file.name).with_suffix(".json")
+            path = self._path.with_suffix(".json")
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(json.dumps(index).encode())
@@ -272,9 +278,9 @@ class LocalSink:
         """Part of a result is worth less than the space it takes on a full disk."""
         if self._file is None:
             return
-        name, self._file = Path(self._file.name), None
+        self._file = None
         self._run.fail(error)
-        for path in (name, name.with_suffix(".json")):
+        for path in (self._path, self._path.with_suffix(".json")):
             try:
                 path.unlink(missing_ok=True)
             except OSError as unlinked:

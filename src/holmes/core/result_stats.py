@@ -79,8 +79,8 @@ def _report(counts: Counter[bytes], samples: dict[bytes, bytes], lines: int, siz
     errors = 0
     for kind, count in counts.items():
         line = samples[kind].decode("utf-8", "replace")
-        patterns[_pattern(line)] += count
-        errors += count if _ERRORS.search(line) and not _NO_ERROR.search(line) else 0
+        patterns[line_pattern(line)] += count
+        errors += count if looks_like_error(line) else 0
     about = "" if exact else "about "
     head = [f"{lines:,} lines, {size:,} bytes", *([span] if span else []), f"{about}{errors:,} lines look like errors"]
     shown = [f"{count:>9,}  {pattern}" for pattern, count in patterns.most_common(_SHOWN)]
@@ -89,10 +89,25 @@ def _report(counts: Counter[bytes], samples: dict[bytes, bytes], lines: int, siz
     return "\n".join([*head, title, *shown, *([f"... and {more:,} more patterns"] if more > 0 else [])])
 
 
-def _pattern(line: str) -> str:
+def line_pattern(line: str) -> str:
     """The line with a name in place of each part that varies."""
     pattern = _PARTS.sub(lambda found: f"<{found.lastgroup}>", line[:1000])
     return pattern[:_WIDTH] + ("..." if len(pattern) > _WIDTH or len(line) > 1000 else "")
+
+
+def without_variables(line: str) -> bytes:
+    """The line without digits and hex letters: the same for lines that differ in numbers and hex ids alone."""
+    return line[:_MOST_OF_LINE].encode("utf-8", "replace").translate(None, _VARIABLE)
+
+
+def looks_like_error(line: str) -> bool:
+    """Whether a line reports an error, by its words and its level."""
+    return bool(_ERRORS.search(line)) and not _NO_ERROR.search(line)
+
+
+def times_in(line: str) -> list[str]:
+    """The times in a line, as they are written."""
+    return _TIMES.findall(line)
 
 
 def _span(beginning: bytes, end: bytes) -> str:

@@ -143,7 +143,7 @@ def _yaml_values(window: Window, at: int, position: int, column: int, values: li
     """Collect the spans of the values in a map deeper than ``column``; where the map ends."""
     data = window.data
     inner = -1
-    skip_to = position
+    skip_to, goes_on = position, False
     for line_start, line_end, indent in _lines(data, position):
         if line_start < skip_to or not data[line_start:line_end].strip():
             continue
@@ -153,17 +153,17 @@ def _yaml_values(window: Window, at: int, position: int, column: int, values: li
             inner = indent
         if indent < inner or inner <= column:
             return line_start
-        entry = _YAML_ENTRY.match(data, line_start, line_end)
-        if indent > inner or entry is None:
+        entry = _YAML_ENTRY.match(data, line_start, line_end) if indent == inner else None
+        if entry is None and (indent == inner or not goes_on):
             values.clear()  # a deeper map, a list: not the data of a Secret
             return line_start
-        start = entry.start("value")
-        block = block_scalar(window, start, inner)
-        if block:
-            values.append(block)
-            skip_to = block[1]
-        else:
-            values.extend(_unquoted(data, start, line_end))
+        if entry is None:  # a folded value
+            values[-1] = (values[-1][0], line_start + len(data[line_start:line_end].rstrip()))
+            continue
+        block = block_scalar(window, entry.start("value"), inner)
+        found = [block] if block else _unquoted(data, entry.start("value"), line_end)
+        values.extend(found)
+        skip_to, goes_on = (block[1], False) if block else (skip_to, bool(found))
     window.wait(at, HOLD_OBJECT)
     return len(data)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holmes.core.events import ToolCallingResult
@@ -92,6 +92,18 @@ class Delivery:
         if self._tap:
             self._tap(name, self.masked(dict(args)), result, ctx.results.read(result.reference))
         return result
+
+    async def _transform(
+        self, result: StructuredToolResult, specs: Sequence[Mapping[str, Any]], ctx: ToolContext
+    ) -> None:
+        from holmes.tools.transformers import MOST, transform
+
+        stored = ctx.results.read(result.reference, MOST)
+        text, notes = await transform(stored, specs, ctx, result.reference)
+        result.notes += tuple(note for note in notes if note not in result.notes)  # a replayed result has them
+        if text is not stored:
+            result.text = cap(Stored(result.reference, len(text), text.count("\n") + 1, text), self._shown)
+            result.truncated = True
 
     def deliver(self, result: StructuredToolResult, sink: ResultSink) -> None:
         """Store the result's text, unless the tool wrote to the sink itself, and cap what the model will see of it."""

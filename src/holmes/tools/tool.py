@@ -43,8 +43,11 @@ ALLOW = Verdict("allow", rule="read-only tool")
 class Summarize(Protocol):
     """A fast model that shortens text; None in a context where no model is at hand."""
 
-    async def __call__(self, text: str, instructions: str, max_tokens: int) -> str:
-        """A shorter text that keeps what ``instructions`` name."""
+    async def __call__(self, text: str, instructions: str, max_tokens: int, model: str = "") -> str:
+        """A shorter text that keeps what ``instructions`` name; by ``model`` instead of the usual one.
+
+        HolmesError when there is none: the model failed, or nobody knows it.
+        """
         ...
 
 

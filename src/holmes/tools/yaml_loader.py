@@ -21,6 +21,7 @@ from holmes.tools.toolset_definition import (
     ToolsetDefinition,
     ToolsetType,
 )
+from holmes.tools.transformers import complaints
 from holmes.tools.yaml_entry import Entry
 
 __all__ = ["ToolsetDefinition", "load_toolsets"]
@@ -153,11 +154,10 @@ def _transformers(entry: Entry) -> tuple[Mapping[str, Any], ...]:
     """Both ways of writing them: ``{name: ..., config: {...}}`` and ``{type: ..., option: value}``."""
     found: list[Mapping[str, Any]] = []
     for part in entry.items("transformers"):
-        name = part.text("name") or part.text("type") if part.is_mapping() else ""
-        if name:
+        if part.is_mapping():
+            for complaint in complaints(part.value):
+                (part.warn if complaint.warning else part.problem)(complaint.message, *complaint.keys)
             found.append(part.value)
-        elif part.is_mapping():
-            part.problem("name: a transformer needs one, such as llm_summarize")
     return tuple(found)
 
 

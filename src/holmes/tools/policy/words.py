@@ -8,33 +8,13 @@ from collections.abc import Iterator
 from holmes.tools.policy import syntax
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
-_RESERVED = frozenset(
-    [
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "case",
-        "esac",
-        "for",
-        "select",
-        "while",
-        "until",
-        "do",
-        "done",
-        "in",
-        "function",
-        "coproc",
-        "{",
-        "}",
-        "!",
-        "[[",
-        "]]",
-    ]
+_RESERVED = re.compile(
+    r"if|then|else|elif|fi|case|esac|for|select|while|until|do|done|in|function|coproc|[{}!]|\[\[|\]\]"
 )
 _ANSI = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_ANSI_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|[uU]([0-9a-fA-F]{1,8})|(.))", re.DOTALL)
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|[uU]((?<=u)[0-9a-fA-F]{1,4}|(?<=U)[0-9a-fA-F]{1,8})|(.))", re.DOTALL
+)
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -47,7 +27,7 @@ def quote(text: str) -> str:
 
 def quote_program(text: str) -> str:
     """The same in the place of a command's name, where ``a=b`` and ``if`` have a meaning."""
-    if "=" in text or text in _RESERVED:
+    if "=" in text or _RESERVED.fullmatch(text):
         return "'" + text.replace("'", "'\"'\"'") + "'"
     return quote(text)
 

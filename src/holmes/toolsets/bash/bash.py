@@ -106,12 +106,13 @@ class BashTool:
             made = await make(folder)
             gap = "" if isinstance(made, Path) else str(made)
             env["KUBECONFIG"] = "/dev/null" if gap else str(made)
+        output = _Output(ctx.sink)
         try:
             end = await ctx.process.run(
                 ["bash", "--noprofile", "--norc", "-c", judgement.script or command],
                 env=env,
                 deadline=ctx.deadline,
-                write=lambda piece: _keep(piece, ctx.sink),
+                write=output.write,
                 cwd=self.config.cwd,
                 memory_mb=_MEMORY_MB,
             )
@@ -120,7 +121,7 @@ class BashTool:
                 f"It printed more than {_OUTPUT // 10**6} MB and was stopped; what came until then is kept. Narrow it.",
                 invocation=command,
             )
-        return outcome(end, judgement.commands, command, gap)
+        return outcome(end, judgement.commands, command, output.last_words, gap)
 
     def _decide(self, command: str, ctx: ToolContext) -> Judgement:
         from holmes.tools.policy.judge import decide
@@ -132,10 +133,24 @@ class _TooMuch(Exception):
     """The command prints more than anybody can use."""
 
 
-def _keep(piece: bytes, sink: ResultSink) -> None:
-    if sink.size > _OUTPUT:
-        raise _TooMuch
-    sink.write(piece)
+class _Output:
+    """Hands output on to the sink, up to a limit, and remembers the end of it."""
+
+    def __init__(self, sink: ResultSink) -> None:
+        self._sink = sink
+        self._tail = b""
+
+    @property
+    def last_words(self) -> str:
+        """The last characters."""
+        return self._tail.decode("utf-8", "replace")
+
+    def write(self, piece: bytes) -> None:
+        """Take the next piece."""
+        if self._sink.size > _OUTPUT:
+            raise _TooMuch
+        self._sink.write(piece)
+        self._tail = (self._tail + piece[-200:])[-200:]
 
 
 async def _no_live_cluster(programs: set[str], command: str, ctx: ToolContext) -> StructuredToolResult:

@@ -27,12 +27,20 @@ _ANSWERS = {
     "[": (1,),
     "systemctl": (1, 2, 3, 4),
 }
+_PIPE_FAILED = re.compile(
+    r"stage \S+ of the pipe failed with exit code \d+\s*\Z"
+)  # what tools/policy/serialise.py says
 _FOLLOW_PROGRAMS = ("kubectl", "oc", "docker", "podman", "crictl", "journalctl", "tail", "flux", "dmesg", "argocd")
 _FOLLOW_FLAG = re.compile(r"--follow(=.*)?|--follow-new|--watch(-only)?|-[a-zA-Z]*[fFwW][a-zA-Z]*")
 
 
-def outcome(end: Exit, commands: Sequence[Sequence[str]], command: str, gap: str = "") -> StructuredToolResult:
-    """The result of a command whose output is in the sink. ``gap`` says why the cluster cannot be reached."""
+def outcome(
+    end: Exit, commands: Sequence[Sequence[str]], command: str, last_words: str = "", gap: str = ""
+) -> StructuredToolResult:
+    """The result of a command whose output is in the sink.
+
+    ``last_words`` is the end of that output; ``gap`` says why the cluster cannot be reached.
+    """
     gaps = (gap,) if gap and end.code else ()
     common: dict[str, Any] = {"invocation": command, "return_code": end.code, "gaps": gaps}
     if end.cause == "timeout" and end.size and any(map(_follows, commands)):
@@ -46,10 +54,10 @@ def outcome(end: Exit, commands: Sequence[Sequence[str]], command: str, gap: str
     last = commands[-1] if commands else ("",)
     name = last[0].rpartition("/")[2]
     answers = end.code in _ANSWERS.get(name, ()) or (last[:3] == ("kubectl", "auth", "can-i") and end.code == 1)
-    if answers and not end.size:
-        return StructuredToolResult.nothing(f"{name} found nothing (exit code {end.code}).", **common)
-    if answers and name not in ("grep", "egrep", "fgrep", "rg"):
-        return StructuredToolResult.success(notes=(f"exit code {end.code}",), **common)
+    if answers and not _PIPE_FAILED.search(last_words):
+        if not end.size:
+            return StructuredToolResult.nothing(f"{name} found nothing (exit code {end.code}).", **common)
+        return StructuredToolResult.success(notes=(f"{name} ended with exit code {end.code}",), **common)
     return StructuredToolResult.failure(_failed(end), **common)
 
 
