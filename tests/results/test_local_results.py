@@ -249,3 +249,8 @@ def test_small_results_cost_little(run: LocalRun) -> None:
         keep(run, text)
         best = min(best, time.process_time() - started)
     assert best < 0.002
+
+
+def test_text_with_lone_surrogates(run: LocalRun) -> None:
+    """As JSON gives them: ``"\\ud800"``; a pair is one character."""
+    assert run.read(keep(run, "a\ud800b \ud83d\ude00")) == "a\ufffdb 😀"

@@ -60,7 +60,15 @@ def parts(llm: LLM, tools: Sequence[Tool] = (), instructions: str = "", **more: 
         "", "", Principal(), env, clusters, process, http, nothing, nothing, deadline=0.0, clock=lambda: NOW
     )
     made = Parts(
-        llm, ToolsetManager([own], services), results, Journal.open(None), masker, world, no_cluster, clock=lambda: NOW
+        llm,
+        ToolsetManager([own], services),
+        results,
+        Journal.open(None),
+        masker,
+        world,
+        no_cluster,
+        clock=lambda: NOW,
+        now=lambda: NOW,
     )
     return replace(made, **more)
 

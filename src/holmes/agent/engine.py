@@ -81,6 +81,7 @@ class Parts:
     gate: Callable[[Mode, Asker | None], ApprovalGate] = ApprovalGate
     new_id: Callable[[], str] = field(default=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))  # of the data: a snapshot's capture time
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +285,7 @@ class Engine:
         evidence = [self._tell(each, number, run, conversation, delivery) for number, each in enumerate(found, 1)]
         text = user_message(
             run.question,
-            self.parts.clock(),
+            self.parts.now(),
             cluster,
             options.namespace or self.parts.world.namespace,
             files,

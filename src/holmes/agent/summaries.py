@@ -23,7 +23,7 @@ _RULES = (
 
 @dataclass
 class Summaries:
-    """The models for summaries of one engine. ``make`` gives the one of a name, "" the usual one; ModelError if none."""
+    """The models for summaries of one engine. ``make`` gives the one of that name, "" is the usual one."""
 
     make: Callable[[str], LLM]
     _models: dict[str, LLM] = field(default_factory=dict)

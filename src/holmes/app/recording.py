@@ -19,7 +19,8 @@ from holmes.agent.approval import ApprovalGate, Asker, Mode
 from holmes.agent.engine import Parts, RunOptions
 from holmes.agent.history import message_data
 from holmes.agent.opening import Found
-from holmes.core.errors import UsageError
+from holmes.agent.summaries import Summaries
+from holmes.core.errors import ModelError, UsageError
 from holmes.core.messages import Turn, Usage
 from holmes.core.results import StructuredToolResult
 from holmes.llm.base import LLM, Dialect, OnDelta, Request
@@ -69,10 +70,13 @@ def recorded(parts: Parts, recorder: Recorder, question: str, options: RunOption
         shown=parts.shown,
     )
 
-    def clock() -> datetime:
-        now = parts.clock()
-        recorder.write("clock", now=now.isoformat())
-        return now
+    def kept(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+        def read() -> datetime:
+            now = clock()
+            recorder.write("clock", now=now.isoformat())
+            return now
+
+        return read
 
     def new_id() -> str:
         made = parts.new_id()
@@ -98,7 +102,8 @@ def recorded(parts: Parts, recorder: Recorder, question: str, options: RunOption
         summaries=_summaries(parts.summaries, recorder),
         tap=_tap(recorder),
         gate=lambda mode, asker: RecordingGate(recorder, mode, asker),
-        clock=clock,
+        clock=kept(parts.clock),
+        now=kept(parts.now),
         new_id=new_id,
         cluster=cluster,
     )
@@ -140,13 +145,14 @@ class RecordingLLM:
 def _summaries(summaries: Summaries | None, recorder: Recorder) -> Summaries | None:
     if summaries is None:
         return None
-    return Summaries(lambda name: RecordingSummaries(summaries.model(name), recorder))
+    return Summaries(lambda name: RecordingSummaries(name, summaries.model(name), recorder))
 
 
 class RecordingSummaries:
     """An LLM that writes down its summaries by what was asked: calls that run side by side have no order."""
 
-    def __init__(self, llm: LLM, recorder: Recorder) -> None:
+    def __init__(self, wanted: str, llm: LLM, recorder: Recorder) -> None:
+        self._wanted = wanted
         self._llm = llm
         self._recorder = recorder
         self.name, self.window, self.max_output = llm.name, llm.window, llm.max_output
@@ -154,7 +160,8 @@ class RecordingSummaries:
 
     async def complete(self, request: Request, on_delta: OnDelta | None = None, deadline: float | None = None) -> Turn:
         """Ask the model and keep what it said, or why it failed."""
-        line = {"request": digest(request), "model": self.name, "window": self.window, "max_output": self.max_output}
+        line = {"wanted": self._wanted, "model": self.name, "window": self.window, "max_output": self.max_output}
+        line["request"] = digest(request)
         try:
             turn = await self._llm.complete(request, on_delta, deadline)
         except ModelError as error:

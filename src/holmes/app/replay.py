@@ -20,7 +20,7 @@ from holmes.agent.prompt import PromptInputs
 from holmes.agent.safeguards import Limits
 from holmes.agent.summaries import Summaries
 from holmes.app.recording import SCHEMA, digest
-from holmes.core.errors import HolmesError, UsageError
+from holmes.core.errors import HolmesError, ModelUnavailable, UsageError
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
 from holmes.core.local_results import LocalResults
@@ -123,10 +123,11 @@ def replay_parts(path: Path, env: Mapping[str, str]) -> Replay:
         limits=Limits(header["max_steps"]),
         shown=header["shown"],
         source=ReplaySource(recording),
-        summaries=Summaries(lambda name: ReplaySummaries(recording)) if recording.lines.get("summary") else None,
+        summaries=Summaries(lambda name: ReplaySummaries(recording, name)) if "summary" in recording.lines else None,
         gate=lambda mode, asker: ReplayGate(recording, mode),
         new_id=lambda: str(run["id"]) if run else "replay",
         clock=recording.clock,
+        now=recording.clock,
     )
     files = [(name, text.encode()) for name, text in header["files"]]
     return Replay(parts, header["question"], header["namespace"], files, header["approve"], header["max_steps"])
@@ -218,9 +219,9 @@ class ReplaySummaries:
 
     dialect: Dialect = "openai"
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, wanted: str) -> None:
         self._lines = recording.lines["summary"]
-        first = self._lines[0]
+        first = next((line for line in self._lines if line["wanted"] == wanted), self._lines[0])
         self.name: str = first["model"]
         self.window: int = first["window"]
         self.max_output: int = first["max_output"]

@@ -91,6 +91,7 @@ def wire(
     for problem in problems:
         say(str(problem))
     each_call: Any = None  # sink and results are each call's own
+    now = _clock(ground.clusters, snapshot)
     world = ToolContext(
         run_id="",
         call_id="",
@@ -102,7 +103,7 @@ def wire(
         sink=each_call,
         results=each_call,
         deadline=0.0,
-        clock=_clock,
+        clock=now,
         namespace=config.namespace,
     )
     parts = Parts(
@@ -119,6 +120,7 @@ def wire(
         limits=Limits(config.max_steps, config.max_seconds, config.max_tokens, config.max_cost),
         shown=_shown(config, llm),
         tool_timeout=config.tool_timeout,
+        now=now,
         summaries=summaries(config, env, llm),
         refresh_toolsets=refresh,
         opening=kubernetes_opening(ground.clusters) if config.opening_evidence else nothing,
@@ -248,5 +250,12 @@ def _cluster_name(config: Config, clusters: Clusters) -> Callable[[], Any]:
     return name
 
 
-def _clock() -> datetime:
-    return datetime.now(UTC)
+def _clock(clusters: Clusters, snapshot: Path | None) -> Callable[[], datetime]:
+    """The time of the data: a snapshot's is that of its capture."""
+    if snapshot is not None:
+        from holmes.kube.snapshot import SnapshotClusters
+
+        assert isinstance(clusters, SnapshotClusters)
+        captured = clusters.now
+        return lambda: captured
+    return lambda: datetime.now(UTC)

@@ -53,6 +53,7 @@ def ask(
     context: opt.Context = None,
     kubeconfig: opt.Kubeconfig = None,
     namespace: opt.Namespace = None,
+    snapshot: opt.Snapshot = None,
     verbose: opt.Verbose = 0,
 ) -> None:
     """Ask a question about your systems. The answer cites the results that show it."""

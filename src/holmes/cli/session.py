@@ -158,7 +158,15 @@ def run_ask(given: Mapping[str, Any]) -> int:
         terminal.print(f"? {inputs.question}", "bold")
     with ExitStack() as closing:
         llm = model(config, env, progress.waiting, say)
-        setup = wire(config, env, llm=llm, say=say, keep=not given["no_history"], refresh=given["refresh_toolsets"])
+        setup = wire(
+            config,
+            env,
+            llm=llm,
+            say=say,
+            keep=not given["no_history"],
+            refresh=given["refresh_toolsets"],
+            snapshot=given["snapshot"],
+        )
         closing.callback(setup.close)
         if given["record"]:
             from holmes.app.recording import Recorder, recorded

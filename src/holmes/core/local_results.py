@@ -14,7 +14,7 @@ from holmes.core.errors import StoreError, UsageError
 from holmes.core.masking import Masker
 from holmes.core.paths import private_folder
 from holmes.core.result_store import Stored
-from holmes.core.text import StreamCleaner
+from holmes.core.text import StreamCleaner, encode
 
 KEPT = 32_000  # characters of head and of tail that stay at hand
 _PIECE = 1 << 20  # bytes of one write that are worked on at once
@@ -210,7 +210,7 @@ class LocalSink:
 
     def write(self, chunk: bytes | str) -> None:
         """Take the next piece; pieces may cut characters and secrets in two."""
-        data = chunk if isinstance(chunk, bytes) else chunk.encode("utf-8", "surrogatepass")
+        data = chunk if isinstance(chunk, bytes) else encode(chunk)
         self._size += len(data)
         for start in range(0, len(data), _PIECE):
             self._keep(self._masking.feed(self._cleaner.feed(data[start : start + _PIECE])))

@@ -86,7 +86,7 @@ class StreamCleaner:
 
     def feed(self, chunk: bytes | str) -> str:
         """The clean text of the next piece, as far as it can be told yet."""
-        data = chunk if isinstance(chunk, bytes) else _encoded(chunk)
+        data = chunk if isinstance(chunk, bytes) else encode(chunk)
         if b"\r\n" in data:
             data = data.replace(b"\r\n", b"\n")
         mid_character = bool(self._decoder.getstate()[0])
@@ -144,7 +144,8 @@ def one_line(text: str, width: int) -> str:
     return line
 
 
-def _encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
+    """UTF-8 of a text; lone surrogates become U+FFFD, pairs of them one character."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # lone surrogates, as JSON's \ud800 gives them; pairs become one character

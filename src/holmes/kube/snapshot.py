@@ -277,6 +277,11 @@ class SnapshotClusters:
     def __init__(self, cluster: SnapshotCluster) -> None:
         self._cluster = cluster
 
+    @property
+    def now(self) -> datetime:
+        """The time of the capture."""
+        return self._cluster.now
+
     async def get(self, context: str = "") -> SnapshotCluster | Gap:
         """The snapshot; a Gap for other contexts."""
         if context in ("", self._cluster.context):
