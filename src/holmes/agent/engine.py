@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from holmes.agent.approval import ApprovalGate, Asker, Mode
 from holmes.agent.context import Context
+from holmes.agent.conversation import Conversation, JournalEntry
 from holmes.agent.engine_tools import engine_toolset
 from holmes.agent.evidence import Evidence
 from holmes.agent.history import Facts, message_data, usage_data
@@ -57,6 +58,10 @@ class JournalLike(Protocol):
         """Note how it ended."""
         ...
 
+    def read(self, run_id: str) -> Iterator[JournalEntry]:
+        """All entries of a run."""
+        ...
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -86,7 +91,9 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How one question is to be worked on. ``run_id`` goes on with a conversation."""
+    """How one question is to be worked on. ``run_id`` goes on with a conversation of this engine or, with ``resume``,
+    of an earlier process; then an empty question goes on where the last turn was cut off.
+    """
 
     run_id: str = ""
     approve: Mode = "never"
@@ -95,18 +102,7 @@ class RunOptions:
     images: Sequence[str] = ()  # URLs
     max_steps: int | None = None
     namespace: str = ""
-
-
-@dataclass(slots=True)
-class _Conversation:
-    id: str
-    log: EventLog
-    results: RunResults
-    evidence: Evidence
-    tools: Disclosure | None = None  # which of them the model was told of
-    messages: list[Message] = field(default_factory=list)
-    busy: bool = False
-    turns: int = 0
+    resume: bool = False
 
 
 class Engine:
@@ -115,7 +111,7 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
-        self._conversations: dict[str, _Conversation] = {}
+        self._conversations: dict[str, Conversation] = {}
         self._opening: asyncio.Task[None] | None = None
         self._shelves: list[Shelf] = []
 
@@ -141,17 +137,22 @@ class Engine:
     async def start(self, question: str, options: RunOptions = RunOptions()) -> Run:
         """Begin a turn; it goes on in the engine's tasks. UsageError when the question is empty or the run is busy."""
         question = self.parts.masker.mask(question.strip())
-        if not question:
+        if not question and not options.resume:
             raise UsageError("the question is empty", remedy='ask something: holmes ask "why is checkout failing?"')
-        conversation = self._conversation(options.run_id)
+        conversation = self._conversation(options)
         if conversation.busy:
             raise UsageError(f"run {conversation.id} is still at work", remedy="wait for it, or cancel it")
+        if not question and conversation.answered:
+            raise UsageError(f"run {conversation.id} is finished", remedy="ask a follow-up question with --resume")
         conversation.busy = True
-        self.parts.journal.start_run(conversation.id, question, model=self.parts.llm.name)
-        conversation.turns += 1
-        conversation.evidence.begin_turn()
-        run = Run(conversation.id, question, conversation.log, conversation.turns)
-        task = asyncio.create_task(self._drive(run, conversation, options))
+        self.parts.journal.start_run(conversation.id, question or conversation.question, model=self.parts.llm.name)
+        if question:
+            conversation.turns += 1
+            conversation.question = question
+            conversation.evidence.begin_turn()
+        run = Run(conversation.id, conversation.question, conversation.log, conversation.turns)
+        run.log.emit(Record("question" if question else "resumed", {"text": run.question}))
+        task = asyncio.create_task(self._drive(run, conversation, options, fresh=bool(question)))
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._settle(done, run, conversation))
         run.attach(task)
@@ -183,18 +184,22 @@ class Engine:
         own = tuple(Bound(tool, "core_investigation") for tool in engine_toolset().tools())
         self._shelves = [Shelf("core_investigation", own, always=True), *self.parts.manager.shelves()]
 
-    def _conversation(self, run_id: str) -> _Conversation:
-        if run_id and run_id in self._conversations:
+    def _conversation(self, options: RunOptions) -> Conversation:
+        run_id = options.run_id
+        if run_id in self._conversations:
             known = self._conversations[run_id]
             known.log.reopen()
             return known
         new = run_id or self.parts.new_id()
         results = self.parts.results.run(new)
         log = EventLog(lambda event: self.parts.journal.append(new, event.kind, event.as_data()))
-        conversation = self._conversations[new] = _Conversation(new, log, results, Evidence(results))
+        conversation = Conversation(new, log, results, Evidence(results))
+        if options.resume:
+            conversation.restore(self.parts.journal.read(new))
+        self._conversations[new] = conversation
         return conversation
 
-    def _tools(self, conversation: _Conversation) -> Disclosure:
+    def _tools(self, conversation: Conversation) -> Disclosure:
         """What the conversation can call; what it had loaded before a restart is loaded again."""
         if conversation.tools is None:
             window = self.parts.llm.window
@@ -208,7 +213,7 @@ class Engine:
                 conversation.tools.recall(message.tool_calls)
         return conversation.tools
 
-    async def _drive(self, run: Run, conversation: _Conversation, options: RunOptions) -> None:
+    async def _drive(self, run: Run, conversation: Conversation, options: RunOptions, *, fresh: bool) -> None:
         started = self.parts.clock()
         cluster = ""
         gate = self.parts.gate(options.approve, self._asker(run, options))
@@ -218,9 +223,11 @@ class Engine:
         try:
             await self.ready()
             cluster = await self.parts.cluster()
-            namespace = options.namespace or self.parts.world.namespace
-            found = await self.parts.opening(run.question, namespace)
-            messages = self._messages(run, conversation, options, cluster, found)
+            messages = conversation.messages
+            if fresh or not messages:
+                namespace = options.namespace or self.parts.world.namespace
+                found = await self.parts.opening(run.question, namespace)
+                messages = self._messages(run, conversation, options, cluster, found)
             loop = self._loop(run, conversation, gate, options)
             answer = await loop.answer(messages, run.question)
             report = self._report(run, answer, loop, conversation, gate, cluster, started)
@@ -242,7 +249,7 @@ class Engine:
         run: Run,
         answer: Answer,
         loop: ToolCallingLLM,
-        conversation: _Conversation,
+        conversation: Conversation,
         gate: ApprovalGate,
         cluster: str,
         started: datetime,
@@ -260,7 +267,7 @@ class Engine:
         self.parts.journal.finish_run(run.id, report.status if report else "failed")
         run.finish(report, None if report is not None else error)
 
-    def _settle(self, task: asyncio.Task[None], run: Run, conversation: _Conversation) -> None:
+    def _settle(self, task: asyncio.Task[None], run: Run, conversation: Conversation) -> None:
         """A task that was cancelled before its first step never came to its end."""
         self._tasks.discard(task)
         if task.cancelled() and not run.finished:
@@ -272,7 +279,7 @@ class Engine:
         return HolmesError(f"the investigation was stopped: {run.cancelled}")
 
     def _messages(
-        self, run: Run, conversation: _Conversation, options: RunOptions, cluster: str, found: Sequence[Found]
+        self, run: Run, conversation: Conversation, options: RunOptions, cluster: str, found: Sequence[Found]
     ) -> list[Message]:
         """The conversation so far and the new question, with what comes along with it."""
         messages = conversation.messages
@@ -297,7 +304,7 @@ class Engine:
         run.log.emit(Record("message", message_data(question)))
         return [*messages, question]
 
-    def _attach(self, name: str, content: bytes, conversation: _Conversation, delivery: Delivery) -> tuple[str, str]:
+    def _attach(self, name: str, content: bytes, conversation: Conversation, delivery: Delivery) -> tuple[str, str]:
         """Store an attached file as a result: it can be cited and read on like any other."""
         sink = conversation.results.sink(conversation.results.next_reference())
         sink.write(content)
@@ -306,7 +313,7 @@ class Engine:
         conversation.evidence.add("attached file", result)
         return f"{result.reference} {self.parts.masker.mask(name)}", result.text
 
-    def _tell(self, found: Found, number: int, run: Run, conversation: _Conversation, delivery: Delivery) -> str:
+    def _tell(self, found: Found, number: int, run: Run, conversation: Conversation, delivery: Delivery) -> str:
         """Store a piece of opening evidence and show it as the call that it could have been."""
         delivery.deliver(found.result, conversation.results.sink(conversation.results.next_reference()))
         call = ToolCall(f"opening-{run.turn}-{number}", found.tool, dict(found.args))
@@ -330,7 +337,7 @@ class Engine:
             failed=[(each.definition.name, each.health.reason) for each in loaded if each.health.status == "failed"],
         )
 
-    def _loop(self, run: Run, conversation: _Conversation, gate: ApprovalGate, options: RunOptions) -> ToolCallingLLM:
+    def _loop(self, run: Run, conversation: Conversation, gate: ApprovalGate, options: RunOptions) -> ToolCallingLLM:
         parts = self.parts
         guard, tools = DuplicateGuard(), self._tools(conversation)
         summarize = Summarizer(parts.summaries) if parts.summaries else None

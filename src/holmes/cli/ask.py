@@ -36,6 +36,9 @@ def ask(
         Path | None, typer.Option(envvar="HOLMES_JSON_OUTPUT_FILE", help="Write the whole result as JSON")
     ] = None,
     refresh_toolsets: Annotated[bool, opt.flag("--refresh-toolsets", "Check all toolsets anew")] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with an earlier run (its id, or last)", show_default=False)
+    ] = None,
     record: Annotated[Path | None, typer.Option(help="Record the run for holmes replay")] = None,
     no_history: Annotated[bool, opt.flag("--no-history", "Keep nothing of this run")] = False,
     fast_mode: Annotated[bool, opt.flag("--fast-mode", "Accepted, without effect", hidden=True)] = False,

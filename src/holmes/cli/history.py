@@ -72,6 +72,22 @@ def show(
     print_report(_last_report(wanted, entries), opt.Output.JSON if json_output else output, environment())
 
 
+@app.command()
+def delete(run_id: Annotated[list[str], typer.Argument(help="Which ones")]) -> None:
+    """Forget investigations: their journal entries and stored results."""
+    import shutil
+
+    from holmes.core.env import environment, holmes_home
+
+    runs = holmes_home(environment()) / "runs"
+    with _journal() as journal:
+        known = {wanted for wanted in run_id if journal.delete(wanted)}
+    for wanted in known:
+        shutil.rmtree(runs / wanted, ignore_errors=True)
+    if unknown := [wanted for wanted in run_id if wanted not in known]:
+        raise UsageError(f"there is no run {', '.join(unknown)}", remedy="holmes history list shows what there is")
+
+
 def _last_report(run_id: str, entries: Sequence[Entry]) -> Report:
     from holmes.core.report import Report
 

@@ -50,6 +50,7 @@ class Session:
     interactive: bool
     json_file: Path | None = None
     log_costs: bool = False
+    resumed: str = ""  # the run to go on with
     interrupted: bool = False
     asking: asyncio.Task[Decision] | None = None  # the person at the terminal
     shown: int = 0  # journal number up to which events were shown
@@ -57,12 +58,13 @@ class Session:
     async def run(self) -> int:
         """The first question, then follow-ups while there are some. Returns the exit code."""
         async with Engine(self.setup.parts) as engine:
-            question, files, run_id, code = self.inputs.question, self.inputs.files, "", 0
-            if not question:
+            question, files, run_id, code = self.inputs.question, self.inputs.files, self.resumed, 0
+            going_on = bool(self.resumed)  # a turn that was cut off needs no new question
+            if not question and not going_on:
                 question = await _next_question("What is wrong? ")
-            while question:
+            while question or going_on:
                 run = await engine.start(question, self._options(run_id, files))
-                run_id, files = run.id, ()
+                run_id, files, going_on = run.id, (), False
                 code = await self._one(engine, run)
                 if not self.interactive:
                     break
@@ -132,7 +134,13 @@ class Session:
 
     def _options(self, run_id: str, files: tuple[tuple[str, bytes], ...]) -> RunOptions:
         waits = self.approve == "ask" and somebody_there()
-        return RunOptions(run_id, self.approve, "wait" if waits else "refuse", files)
+        return RunOptions(
+            run_id,
+            self.approve,
+            "wait" if waits else "refuse",
+            files,
+            resume=bool(self.resumed) and run_id == self.resumed,
+        )
 
 
 def run_ask(given: Mapping[str, Any]) -> int:
@@ -146,7 +154,7 @@ def run_ask(given: Mapping[str, Any]) -> int:
     inputs = gather(prompt, given["prompt_file"], given["file"] or [], say)
     person = is_interactive() and not given["no_interactive"]
     interactive = person and not inputs.piped and output is Output.TEXT
-    if not inputs.question and not interactive:
+    if not inputs.question and not interactive and not given["resume"]:
         raise UsageError("the question is empty", remedy='ask something: holmes ask "why is checkout failing?"')
     config, warnings = load_config(given["config"], env, {name: given[name] for name in SAME_NAME})
     for warning in warnings:
@@ -177,8 +185,19 @@ def run_ask(given: Mapping[str, Any]) -> int:
             setup.parts = recorded(setup.parts, recorder, inputs.question, options)
         approvals = TerminalApprovals(terminal)
         session = Session(setup, inputs, output, progress, approvals, approve, bool(asked), interactive)
+        session.resumed = earlier_run(given["resume"], setup) if given["resume"] else ""
         session.json_file, session.log_costs = given["json_output_file"], given["log_costs"]
         return asyncio.run(session.run())
+
+
+def earlier_run(name: str, setup: Setup) -> str:
+    """The id of a run to go on with; "last" is the newest. UsageError when nothing was kept."""
+    if name != "last":
+        return name
+    newest = next(iter(setup.journal.runs(1)), None)
+    if newest is None:
+        raise UsageError("there is no earlier run", remedy="holmes history list shows what there is")
+    return newest.run_id
 
 
 def check(given: Mapping[str, Any]) -> None:

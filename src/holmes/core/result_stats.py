@@ -95,11 +95,6 @@ def line_pattern(line: str) -> str:
     return pattern[:_WIDTH] + ("..." if len(pattern) > _WIDTH or len(line) > 1000 else "")
 
 
-def without_variables(line: str) -> bytes:
-    """The line without digits and hex letters: the same for lines that differ in numbers and hex ids alone."""
-    return line[:_MOST_OF_LINE].encode("utf-8", "replace").translate(None, _VARIABLE)
-
-
 def looks_like_error(line: str) -> bool:
     """Whether a line reports an error, by its words and its level."""
     return bool(_ERRORS.search(line)) and not _NO_ERROR.search(line)

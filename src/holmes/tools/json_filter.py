@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from holmes.tools.tool import ToolContext
 
 _NOTHING: Any = object()
+_SPACE = re.compile(r"\s*")
 
 Path = tuple[str, ...]  # the keys that lead to a value; places in lists do not count
 
@@ -31,7 +33,8 @@ async def json_filter(text: str, options: Mapping[str, Any], ctx: ToolContext) -
 async def _jq(text: str, program: str, ctx: ToolContext) -> str:
     from holmes.tools.jq import run_jq
 
-    result = await run_jq(program, text, ctx.process, ctx.deadline)
+    arguments = () if _spaced(text) else ("-c",)
+    result = await run_jq(program, text, ctx.process, ctx.deadline, arguments=arguments)
     if result.error:
         raise UsageError(result.error)
     return result.text
@@ -54,28 +57,36 @@ def _filtered(text: str, options: Mapping[str, Any]) -> str:
 
 
 def _each_value(text: str, work: Callable[[Any], Any]) -> str:
-    """Work on the one value of a text, or on the value of each line."""
-    try:
-        values, lines = [json.loads(text)], False
-    except (ValueError, RecursionError):
-        values, lines = _json_lines(text), True
+    """Work on each of the values that a text consists of."""
+    values, indented = _values(text)
     done = [value for value in map(work, values) if value is not _NOTHING]
     if not done:
         raise UsageError("none of the keys to keep occurs")
     # As the source writes it, so that what is quoted from here is found there.
-    spaced = '": ' in text[:2_000]
-    separators = (", ", ": ") if spaced else (",", ":")
-    indent = 1 if spaced and not lines and "\n" in text.strip()[:200] else None
-    if indent:
-        separators = (",", ": ")
+    indent = 1 if indented else None
+    separators = (",", ": ") if indented else (", ", ": ") if _spaced(text) else (",", ":")
     return "\n".join(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators) for value in done)
 
 
-def _json_lines(text: str) -> list[Any]:
-    try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise UsageError("the output is no JSON") from error
+def _values(text: str) -> tuple[list[Any], bool]:
+    """The values one behind the other (lines of JSON, say), and whether they are written over several lines."""
+    decoder, text, at = json.JSONDecoder(), text.strip(), 0
+    values: list[Any] = []
+    indented = False
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            raise UsageError("the output is no JSON") from error
+        indented = indented or "\n" in text[at : min(end, at + 200)]
+        values.append(value)
+        between = _SPACE.match(text, end)
+        at = between.end() if between else end
+    return values, indented
+
+
+def _spaced(text: str) -> bool:
+    return '": ' in text[:2_000]
 
 
 def _paths(names: Any) -> list[Path]:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holmes.core.result_stats import line_pattern, looks_like_error, times_in, without_variables
+from holmes.core.result_stats import line_pattern, looks_like_error, times_in
 
 if TYPE_CHECKING:
     from holmes.tools.tool import ToolContext
 
 MIN_LINES = 20
 MAX_TEMPLATES = 60
+_DIGITS = b"0123456789"
 _WIDTH = 500  # characters of a line that are shown
 
 
@@ -56,11 +57,11 @@ def folded(text: str, min_lines: int = MIN_LINES, max_templates: int = MAX_TEMPL
 
 
 def _templates(lines: list[str]) -> list[_Template]:
-    """The kinds in the order of appearance. Lines that differ in digits alone are told apart by no regex."""
+    """The kinds in the order of appearance. Lines that differ in digits alone cost one regex together."""
     by_kind: dict[bytes, _Template] = {}
     by_pattern: dict[str, _Template] = {}
     for line in lines:
-        kind = without_variables(line)
+        kind = line.encode("utf-8", "replace").translate(None, _DIGITS)
         known = by_kind.get(kind)
         if known is None:
             pattern = line_pattern(line)
