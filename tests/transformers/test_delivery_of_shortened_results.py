@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holmes.agent.engine import Engine
+from holmes.agent.engine import Engine, RunOptions
 from holmes.agent.safeguards import Limits
 from holmes.agent.summaries import Summaries
 from holmes.app.recording import Recorder, recorded
@@ -144,9 +144,8 @@ async def test_one_that_cannot_work_does_not_stop_the_next() -> None:
 
 
 async def test_a_shortened_result_is_still_cut_to_what_the_model_may_see() -> None:
-    lines = "\n".join(
-        f"ERROR {chr(97 + number // 26)}{chr(97 + number % 26)} broke {'x' * 90}" for number in range(600)
-    )
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    lines = "\n".join(f"ERROR {first}{second} broke {'x' * 90}" for first in letters for second in letters)
     _, requests = await ask([logs({"name": "log_dedupe"}, text=lines * 2)], [call("logs"), "done"], shown=3_000)
     assert len(seen(requests[1])) < 3_500
     assert 'read_result("E1"' in seen(requests[1])
@@ -199,12 +198,10 @@ async def test_a_recorded_run_with_summaries_comes_back_without_a_model(tmp_path
     ]
     llm = ScriptedLLM([[call("logs"), call("other"), call("list")], "It was `ERROR heap space` [E1]."])
     # Answers by what is asked: the two summaries are asked for at the same time.
-    fast = ScriptedLLM(
-        [lambda request: ModelUnavailable("down") if "more" in request.messages[1].content else "ok"] * 2
-    )
+    fast = ScriptedLLM([lambda asked: ModelUnavailable("down") if "more" in asked.messages[1].content else "ok"] * 2)
     made = replace(parts(llm, tools), summaries=Summaries(lambda name: fast))
     reports = []
-    for each in (recorded(made, Recorder(path), "why?", _options()), None):
+    for each in (recorded(made, Recorder(path), "why?", RunOptions()), None):
         playing = each or replay_parts(path, {}).parts
         async with Engine(playing) as holmes:
             run = await holmes.start("why?")
@@ -215,9 +212,3 @@ async def test_a_recorded_run_with_summaries_comes_back_without_a_model(tmp_path
     assert "\nok\n" in results[0].content
     assert "not applied: down" in results[1].content
     assert '\n{"a": 1}\n' in results[2].content
-
-
-def _options() -> Any:
-    from holmes.agent.engine import RunOptions
-
-    return RunOptions()

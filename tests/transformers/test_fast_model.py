@@ -47,9 +47,9 @@ def tool_message(body: dict[str, Any]) -> str:
 async def test_the_fast_model_writes_them(tmp_path: Path) -> None:
     fast = ["the numbers from 1 to 2000"]
     with OpenAIServer([[("logs",)], "All is well."]) as main, OpenAIServer(fast) as other:
-        (tmp_path / "model_list.yaml").write_text(
-            f"main: {{model: openai/big, api_base: {main.url}}}\nquick: {{model: openai/small, api_base: {other.url}}}\n"
-        )
+        listed = {"main": ("big", main.url), "quick": ("small", other.url)}
+        entries = [f"{name}: {{model: openai/{model}, api_base: {url}}}" for name, (model, url) in listed.items()]
+        (tmp_path / "model_list.yaml").write_text("\n".join(entries))
         assert (await ask(tmp_path, "model: main\nfast_model: quick", {})).startswith("All is well.")
     assert [body["model"] for body in other.bodies] == ["small"]
     assert "tools" not in other.bodies[0]
@@ -64,9 +64,8 @@ async def test_without_one_the_model_itself_writes_them(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_fast_model_is_said_at_the_start(tmp_path: Path) -> None:
-    with OpenAIServer([]) as main, pytest.raises(ModelRefused, match="unknown model gtp-fast"):
-        await ask(tmp_path, f"model: openai/big\nfast_model: gtp-fast\napi_base: {main.url}/v1", {})
-    assert main.requests == []
+    with pytest.raises(ModelRefused, match="unknown model gtp-fast"):
+        await ask(tmp_path, "model: gpt-4o\nfast_model: gtp-fast", {})
 
 
 async def test_the_offline_analysis_summarises_nothing(tmp_path: Path) -> None:

@@ -141,8 +141,9 @@ class ToolCallingLLM:
             turn, check = (mended, better) if not _worse(better, check) else (turn, check)
         self._keep(turn.message)
         self._emit(EvidenceVerified(check.as_data()))
-        if turn.finish_reason == "length":
-            status, why = "cut_short", why or "the model's output limit"
+        degraded = getattr(self._llm, "degraded", "")  # the last resort answered (llm/fallback.py)
+        if turn.finish_reason == "length" or degraded:
+            status, why = "cut_short", why or degraded or "the model's output limit"
         return Answer(turn.message.content, status, why, check, self.steps)
 
     async def _mend(self, turn: Turn, check: Check, question: str) -> tuple[Turn, Check]:

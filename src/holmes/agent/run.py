@@ -58,8 +58,9 @@ class EventLog:
         return [entry for _, entry in self._kept]
 
     def reopen(self) -> None:
-        """The conversation goes on."""
+        """The conversation goes on; what was provisional is past."""
         self.closed = False
+        self._lossy.clear()
 
     async def read(self, after: int = 0) -> AsyncIterator[Entry]:
         """All entries with a ``seq`` above ``after``, then what comes, until the log is closed."""

@@ -140,4 +140,5 @@ async def _toolsets(config: Config, env: Mapping[str, str]) -> AsyncIterator[Lin
         if row["status"] == "enabled":
             yield Line(name, "fine", f"{len(row['tools'])} tools")
         elif row["status"] == "failed":
-            yield Line(name, "broken", row["reason"], row["remedy"])
+            wanted = row["where"] or row["origin"] != "built-in"  # one that is only on by default is no fault
+            yield Line(name, "broken" if wanted else "off", row["reason"], row["remedy"])

@@ -144,17 +144,26 @@ def toolsets(
 
 def model(config: Config, env: Mapping[str, str], on_wait: OnWait, say: Say) -> LLM:
     """The model to use, by the order that docs/models.md gives; said in one line when nobody named it."""
-    from holmes.llm.choice import choose
+    from holmes.llm.choice import choose, known_models, named
+    from holmes.llm.fallback import FallbackLLM
 
-    chosen = choose(config, env)
+    models = known_models(env)
+    chosen = choose(config, env, models)
     if chosen.reason:
         say(chosen.reason)
     if chosen.entry is None:
-        from holmes.llm.offline import OfflineLLM
-
-        return OfflineLLM()
+        return offline()
+    entries = [chosen.entry, *(named(name, config, env, models) for name in config.fallback_models)]
     retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
-    return DefaultLLM(chosen.entry, DefaultHttp(env), env, retry=retry, on_wait=on_wait)
+    made = [DefaultLLM(each, DefaultHttp(env), env, retry=retry, on_wait=on_wait) for each in entries if each]
+    return FallbackLLM(made, lambda: offline(last_resort=True))
+
+
+def offline(*, last_resort: bool = False) -> LLM:
+    """The offline analysis."""
+    from holmes.llm.offline import OfflineLLM
+
+    return OfflineLLM(last_resort=last_resort)
 
 
 def summaries(config: Config, env: Mapping[str, str], llm: LLM) -> Summaries | None:

@@ -40,10 +40,25 @@ class LLM(Protocol):
     is in seconds of ``time.monotonic()``. ``on_delta`` gets answer text as it streams in; what it got is provisional.
     """
 
-    name: str
-    window: int
-    max_output: int
-    dialect: Dialect
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Tokens of a request and its answer."""
+        ...
+
+    @property
+    def max_output(self) -> int:
+        """Tokens of an answer."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect:
+        """Whose rules a request has to follow."""
+        ...
 
     async def complete(self, request: Request, on_delta: OnDelta | None = None, deadline: float | None = None) -> Turn:
         """Ask once."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holmes.core.errors import ModelRefused
 from holmes.core.language import Language, language_of
 from holmes.core.messages import Message, ToolCall, Turn, Usage
 from holmes.core.results import StructuredToolResult
@@ -29,7 +30,13 @@ _LOG_CAUSES = (
 
 
 class OfflineLLM:
-    """Implements LLM. It has no state: everything is read from the messages."""
+    """Implements LLM. It has no state: everything is read from the messages.
+
+    As the last resort of a model that is down it refuses what it cannot judge instead of saying so in an answer.
+    """
+
+    def __init__(self, *, last_resort: bool = False) -> None:
+        self._last_resort = last_resort
 
     name = NAME
     window = 1_000_000
@@ -42,6 +49,8 @@ class OfflineLLM:
         calls = [] if request.tool_choice == "none" else work.next_calls()
         if calls:
             return Turn(Message("assistant", "", tool_calls=tuple(calls)), "tool_calls", Usage(cost=0.0))
+        if self._last_resort and not work.able:
+            raise ModelRefused("the offline analysis cannot judge this")
         text = work.answer()
         if on_delta:
             on_delta(text)
@@ -76,6 +85,11 @@ class _Work:
             wanted = {"namespace": self.question.namespace or "all"}
             return self._once("scan", wanted) or self._once("scan everything", {"namespace": "all"})
         return self._follow_up()
+
+    @property
+    def able(self) -> bool:
+        """Whether there is something to answer from."""
+        return bool(self.counts if self.question.count else self.scans)
 
     def answer(self) -> str:
         """The answer from what was seen."""

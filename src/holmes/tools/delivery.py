@@ -84,11 +84,14 @@ class Delivery:
         return self._mask.mask_tree(value)
 
     async def run(self, bound: Bound, name: str, args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
-        """Run the call, store what came, cap what the model will see."""
+        """Run the call, store what came, shorten what the model will see."""
         started = time.monotonic()
         result = await self._source.result(bound, name, args, ctx)
         result.elapsed_seconds = result.elapsed_seconds or round(time.monotonic() - started, 3)
         self.deliver(result, ctx.sink)
+        specs = (*bound.transformers, *getattr(bound.tool, "transformers", ()))
+        if specs and result.status is Status.SUCCESS:
+            await self._transform(result, specs, ctx)
         if self._tap:
             self._tap(name, self.masked(dict(args)), result, ctx.results.read(result.reference))
         return result
