@@ -88,7 +88,7 @@ def test_explain_gives_json_types() -> None:
 def test_judging_takes_less_than_a_millisecond() -> None:
     for command in EVERYDAY:
         decide(command, SETTINGS)
-    began = time.perf_counter()
+    began = time.process_time()
     for command in EVERYDAY:
         decide(command, SETTINGS)
-    assert (time.perf_counter() - began) / len(EVERYDAY) < 0.002  # 0.2 ms on a quiet machine
+    assert (time.process_time() - began) / len(EVERYDAY) < 0.001  # 0.2 ms on a quiet machine

@@ -51,7 +51,7 @@ def alive(pid: int) -> bool:
 
 
 async def gone(pid: int) -> bool:
-    with anyio.move_on_after(2):
+    with anyio.move_on_after(10):
         while alive(pid):
             await anyio.sleep(0.01)
     return not alive(pid)
@@ -136,7 +136,7 @@ async def test_ignoring_sigterm_does_not_help() -> None:
     began = time.monotonic()
     end, _ = await run(*BASH, "trap '' TERM; while :; do sleep 0.05; done", seconds=0.3)
     assert end == Exit(137, "timeout", 0)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
 
 
 async def test_the_whole_group_dies_at_the_deadline() -> None:
@@ -157,7 +157,7 @@ async def test_a_grandchild_that_holds_the_pipe_does_not_hang_us() -> None:
     began = time.monotonic()
     end, text = await run(*BASH, "sleep 60 & echo $!")
     assert end.code == 0
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
     assert await gone(int(text))
 
 
@@ -165,7 +165,7 @@ async def test_a_grandchild_that_writes_on_and_on_does_not_hang_us() -> None:
     began = time.monotonic()
     end, _ = await run(*BASH, "setsid yes & sleep 0.1; kill -KILL $$", write=lambda piece: None)
     assert end.cause == "killed by signal 9"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
     # Its parent is gone and so is its session: only the closed pipe can end it.
 
 
@@ -267,7 +267,7 @@ async def test_much_output_is_fast() -> None:
     began = time.perf_counter()
     end, _ = await run("head", "-c", "200000000", "/dev/zero", write=count)
     assert size == end.size == 200_000_000
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 10  # 0.15 s on a quiet machine
 
 
 async def test_sixteen_at_a_time() -> None:

@@ -16,9 +16,11 @@ from holmes.core.errors import ContextTooLong, ModelError
 from holmes.core.events import AiMessage, AnswerDelta, AnswerReset, Event, EvidenceVerified, Record, TokenCount
 from holmes.core.messages import Message, Turn, Usage
 from holmes.llm.base import LLM, Request, ToolSchema
+from holmes.llm.text_calls import is_only_calls
 from holmes.tools.executor import ToolExecutor
 
 AnswerStatus = Literal["answered", "cut_short", "no_answer"]
+WRITES_CALLS = "the model writes its tool calls as text; give it text_calls: true in the model list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class ToolCallingLLM:
     async def answer(self, messages: Sequence[Message], question: str) -> Answer:
         """Work until there is an answer. Raises ModelError when the model fails before anything was found."""
         self.messages = list(messages)
-        started = time.monotonic()
+        started, reminded = time.monotonic(), False
         if self._limits.max_seconds is not None:
             self._deadline = started + self._limits.max_seconds
         while True:
@@ -87,9 +89,13 @@ class ToolCallingLLM:
                 turn = await self._complete()
             except ModelError as error:
                 return self._without_model(error)
-            if not turn.message.tool_calls:
+            if turn.message.tool_calls:
+                await self._run_tools(turn)
+            elif self._writes_calls(turn) and not reminded:
+                reminded = True
+                self._remind(turn)
+            else:
                 return await self._finish(turn, question)
-            await self._run_tools(turn)
 
     def spend(self, usage: Usage) -> None:
         """Count what others spent for this turn: summaries."""
@@ -129,12 +135,14 @@ class ToolCallingLLM:
         return turn
 
     async def _finish(self, turn: Turn, question: str, status: AnswerStatus = "answered", why: str = "") -> Answer:
-        """Take a text as the answer: ask again once when it is blank, and once when its evidence is false."""
-        if not turn.message.content.strip():
+        """Take a text as the answer: ask again once when it is none, and once when its evidence is false."""
+        if not self._answers(turn):
+            self._take_back()
             self._keep(Message("user", "You gave no answer. Give the final answer now, in words."))
             turn = await self._again(turn)
-            if not turn.message.content.strip():
-                return Answer("", "no_answer", why, Check(), self.steps)
+            if not self._answers(turn):
+                wrote = self._writes_calls(turn)
+                return Answer("", "no_answer", why or (WRITES_CALLS if wrote else ""), Check(), self.steps)
         check = self._evidence.check(turn.message.content, question)
         if check.false and status == "answered":
             mended, better = await self._mend(turn, check, question)
@@ -167,7 +175,25 @@ class ToolCallingLLM:
             again = await self._complete("none")
         except ModelError:
             return turn
-        return again if again.message.content.strip() and not again.message.tool_calls else turn
+        return again if self._answers(again) and not again.message.tool_calls else turn
+
+    def _answers(self, turn: Turn) -> bool:
+        return bool(turn.message.content.strip()) and not self._writes_calls(turn)
+
+    def _writes_calls(self, turn: Turn) -> bool:
+        return is_only_calls(turn.message.content, self._executor.toolbox.names())
+
+    def _remind(self, turn: Turn) -> None:
+        """A call that is written as text does nothing: say so, once."""
+        self._take_back()
+        self._keep(turn.message)
+        self._keep(
+            Message(
+                "user",
+                "A program read your answer: it is a tool call written as text, so nothing was run. "
+                "Call the tool, do not write the call. Or give the final answer in words.",
+            )
+        )
 
     async def _conclude(self, why: str, question: str) -> Answer:
         """The final request: tools stay declared and forbidden; a model that insists loses them."""

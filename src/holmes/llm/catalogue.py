@@ -62,7 +62,7 @@ class Facts:
 
 @cache
 def catalogue() -> Mapping[str, Any]:
-    """models.json: ``date``, ``defaults`` (a model for each provider) and ``models``."""
+    """models.json: ``date``, ``defaults`` (a model for each provider), ``text_calls`` (families) and ``models``."""
     data: dict[str, Any] = json.loads(Path(__file__).with_name("models.json").read_bytes())
     return data
 
@@ -78,6 +78,11 @@ def lookup(name: str) -> Facts:
             if spelled in models:
                 return _facts(models[spelled])
     return Facts(HOSTED_WINDOW, HOSTED_WINDOW // 8, known=False)
+
+
+def writes_calls(name: str) -> bool:
+    """Whether a model is known to write its tool calls as text."""
+    return any(family in name.lower() for family in catalogue()["text_calls"])
 
 
 def _facts(data: Mapping[str, Any]) -> Facts:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from holmes.core.errors import ModelUnavailable, RateLimited
 from holmes.core.messages import Turn
 from holmes.llm.base import LLM, Dialect, OnDelta, Request
+from holmes.llm.catalogue import writes_calls
+from holmes.llm.text_calls import with_real_calls
 
 if TYPE_CHECKING:
     from holmes.core.http import Http
@@ -78,7 +80,7 @@ class DefaultLLM:
                 await asyncio.sleep(wait)
             else:
                 self.name = wire.name  # a server's own model has no name before it is asked
-                return self._priced(turn)
+                return self._priced(self._mended(turn, request))
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def close(self) -> None:
@@ -91,6 +93,12 @@ class DefaultLLM:
             return min(error.retry_after, self._retry.cap)
         wait: float = min(self._retry.wait * 2 ** (number - 1), self._retry.cap)
         return wait * random.uniform(0.5, 1.0)
+
+    def _mended(self, turn: Turn, request: Request) -> Turn:
+        wanted = self.entry.text_calls
+        if wanted is None:
+            wanted = writes_calls(self.entry.name_on_wire) or writes_calls(self.name)
+        return with_real_calls(turn, request) if wanted else turn
 
     def _priced(self, turn: Turn) -> Turn:
         if turn.usage.cost is not None or self.prices is None:

@@ -66,6 +66,7 @@ class ModelEntry:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float | None = None
+    text_calls: bool | None = None  # tool calls in the text are meant: yes, no, None: as models.json has it
 
     @property
     def name(self) -> str:
@@ -191,6 +192,7 @@ def _entry(alias: str, document: Document, env: Mapping[str, str], problems: lis
         prices=None if prices["prompt"] is None or prices["completion"] is None else Prices(**prices),
         effort=taken.text("reasoning_effort"),
         timeout=taken.number("timeout") or taken.number("request_timeout"),
+        text_calls=taken.flag("text_calls"),
         headers={str(name): str(value) for name, value in taken.mapping("extra_headers").items()},
         parameters={**taken.mapping("extra_body"), **taken.rest()},
     )
@@ -223,6 +225,12 @@ class _Settings:
         except (TypeError, ValueError):
             self.wrong(key, "a number")
             return None
+
+    def flag(self, key: str) -> bool | None:
+        value = self._values.pop(key, None)
+        if value is not None and not isinstance(value, bool):
+            self.wrong(key, "true or false")
+        return value if isinstance(value, bool) else None
 
     def price(self, key: str) -> float | None:
         """Dollars per token, as dollars per million."""

@@ -47,9 +47,13 @@ class Toolbox:
         """The tool of that name or alias."""
         return self._tools.get(name) or self._aliases.get(name)
 
+    def names(self) -> list[str]:
+        """Every name by which a tool can be called."""
+        return [*self._tools, *self._aliases]
+
     def near(self, name: str) -> list[str]:
         """Names that look like ``name``, best first."""
-        return get_close_matches(name, [*self._tools, *self._aliases], n=3, cutoff=0.5)
+        return get_close_matches(name, self.names(), n=3, cutoff=0.5)
 
     def use(self, bound: Bound) -> None:
         """A model called the tool; nothing to do when all are declared."""

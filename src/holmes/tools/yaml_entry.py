@@ -66,6 +66,7 @@ class Entry:
     def label(self) -> str:
         """The path for people: ``demo.tools.0: ``."""
         keys = self.path[1:] if self.path[:1] in (("toolsets",), ("mcp_servers",)) else self.path
+        keys = keys or self.path
         label = ".".join(str(key) for key in keys)
         return f"{label}: " if label else ""
 

@@ -271,6 +271,8 @@ class _Walk:
             codes.update({later: [] for later in range(place + 1, place + len(command))})
 
         mine: list[Ruling] = []
+        if any(rules.has_invisible(word.text) for word in words):
+            self.rulings.append(ask("it has characters that nobody sees", "syntax"))
         if words[0].code not in ("", quote(words[0].text)):
             self.rulings.append(ask("which program runs stands in a variable", "unknown program"))
         call = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -190,6 +191,13 @@ def pattern_code(pattern: str) -> str:
 
 
 # Programs and prefixes
+
+
+def has_invisible(text: str) -> bool:
+    """Whether there are characters that nobody sees: the reader of a command must see what it is."""
+    return not text.isascii() and any(
+        unicodedata.category(char) in ("Cf", "Cc", "Zs", "Zl", "Zp") for char in text if char > "~"
+    )
 
 
 def program_name(word: Argument) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holmes.core.env import child_environment
 from holmes.core.results import StructuredToolResult
-from holmes.tools.tool import Services, SimpleToolset, ToolContext, Toolset, Verdict
+from holmes.tools.tool import Effect, Services, SimpleToolset, ToolContext, Toolset, Trust, Verdict
 
 if TYPE_CHECKING:
     from holmes.core.result_store import ResultSink
@@ -56,11 +56,11 @@ class BashTool:
         "Pipes, loops and $(...) work; files cannot be written."
     )
     parameters: Mapping[str, Any] = field(default_factory=lambda: _SCHEMA)
-    effect: Any = "unknown"
-    trust: Any = "data"
+    effect: Effect = "unknown"
+    trust: Trust = "data"
     live: bool = True
     timeout: float = 0.0
-    _judged: dict[tuple[str, str], Judgement] = field(default_factory=dict)
+    _judged: dict[tuple[str, str], Judgement] = field(default_factory=dict, init=False, repr=False)
 
     def judge(self, args: Mapping[str, Any], ctx: ToolContext) -> Verdict:
         """The policy's verdict; ``prefixes`` are the suggested ones that the command really begins with."""

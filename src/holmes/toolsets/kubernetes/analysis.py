@@ -1,4 +1,4 @@
-"""The toolset kubernetes/analysis: the analyzers as tools, for any model or none."""
+"""The toolset kubernetes/analysis: the analyzers as tools, for any model or none. They are loaded by the first call."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from holmes.analyzers.run import inspect, scan
-from holmes.analyzers.told import told
 from holmes.core.findings import ObjectRef
 from holmes.core.results import StructuredToolResult
 from holmes.kube.cluster import Cluster, Gap
-from holmes.kube.inventory import inventory
-from holmes.kube.mentions import find_mentions
-from holmes.tools.tool import FunctionTool, Health, Services, SimpleToolset, ToolContext, Toolset
+from holmes.tools.tool import FunctionTool, Services, SimpleToolset, ToolContext, Toolset
+from holmes.toolsets.kubernetes.health import needs_cluster
 
 SCAN_TOKENS = 600
 INSPECT_TOKENS = 450
@@ -23,10 +20,6 @@ _EVERYWHERE = ("", "all", "*")
 
 def make_analysis(config: Mapping[str, Any], services: Services) -> Toolset:
     """The toolset; it can be used as soon as the kubeconfig (or the snapshot) names a cluster."""
-
-    async def check() -> Health:
-        cluster = await services.clusters.get("")
-        return Health("failed", str(cluster)) if isinstance(cluster, Gap) else Health("enabled")
 
     tools = (
         FunctionTool(
@@ -48,10 +41,13 @@ def make_analysis(config: Mapping[str, Any], services: Services) -> Toolset:
             live=True,
         ),
     )
-    return SimpleToolset(tools, check=check)
+    return SimpleToolset(tools, check=needs_cluster(services))
 
 
 async def _scan(args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
+    from holmes.analyzers.run import scan
+    from holmes.analyzers.told import told
+
     cluster = await ctx.clusters.get("")
     if isinstance(cluster, Gap):
         return StructuredToolResult.failure(str(cluster))
@@ -64,6 +60,9 @@ async def _scan(args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResu
 
 
 async def _inspect(args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
+    from holmes.analyzers.run import inspect
+    from holmes.analyzers.told import told
+
     cluster = await ctx.clusters.get("")
     if isinstance(cluster, Gap):
         return StructuredToolResult.failure(str(cluster))
@@ -89,6 +88,9 @@ async def resolve(cluster: Cluster, kind: str, name: str, namespace: str) -> Obj
             obj = await cluster.get(kind, name, place or None)
             if not isinstance(obj, Gap):
                 return ObjectRef(known.kind, name, place)
+    from holmes.kube.inventory import inventory
+    from holmes.kube.mentions import find_mentions
+
     names, gaps = await inventory(cluster)
     words = f"{kind} {name}" + (f" in namespace {namespace}" if namespace else "")
     objects = [mention.object for mention in find_mentions(words, names).objects]

@@ -11,10 +11,11 @@ from typing import Any
 from holmes.core.results import StructuredToolResult
 from holmes.kube.cluster import Cluster, Gap, Object
 from holmes.kube.related import is_ready, name_of, namespace_of, restarts
-from holmes.tools.tool import FunctionTool, Health, Invoke, Services, SimpleToolset, ToolContext, Toolset
+from holmes.tools.tool import FunctionTool, Invoke, Services, SimpleToolset, ToolContext, Toolset
 from holmes.toolsets.kubernetes.absent import located
 from holmes.toolsets.kubernetes.events import kubectl_events
 from holmes.toolsets.kubernetes.get import kubectl_get, kubectl_get_yaml, readable
+from holmes.toolsets.kubernetes.health import needs_cluster
 from holmes.toolsets.kubernetes.lists import full_name, in_one_namespace
 from holmes.toolsets.kubernetes.objects import kubernetes_count, kubernetes_jq_query
 from holmes.toolsets.kubernetes.query import Unanswered, answering, read_query
@@ -62,11 +63,7 @@ def _describe_command(kind: str, obj: Object) -> str:
 def make_core(config: Mapping[str, Any], services: Services) -> Toolset:
     """The toolset; it can be used as soon as the kubeconfig (or the snapshot) names a cluster."""
 
-    async def check() -> Health:
-        cluster = await services.clusters.get("")
-        return Health("failed", str(cluster)) if isinstance(cluster, Gap) else Health("enabled")
-
-    return SimpleToolset((*_declared(), *_older()), check=check)
+    return SimpleToolset((*_declared(), *_older()), check=needs_cluster(services))
 
 
 def _schema(*required: str, **properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from holmes.kube.log_times import has_time, without_time
 from holmes.kube.related import is_ready, name_of, namespace_of, restarts
 from holmes.tools.tool import FunctionTool, Services, SimpleToolset, ToolContext, Toolset
 from holmes.toolsets.kubernetes.absent import located, nothing_there
+from holmes.toolsets.kubernetes.health import needs_cluster
 from holmes.toolsets.kubernetes.lists import in_one_namespace, listed
 from holmes.toolsets.kubernetes.log_request import LogRequest, Source, read_request, sources_of
 from holmes.toolsets.kubernetes.query import Query, Unanswered, answering, read_query, text_of
@@ -277,4 +278,4 @@ def make_logs(config: Mapping[str, Any], services: Services) -> Toolset:
         function=fetch_pod_logs,
         live=True,
     )
-    return SimpleToolset((tool,))
+    return SimpleToolset((tool,), check=needs_cluster(services))
