@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from holmes.agent.engine import RunOptions
+from holmes.agent.engine import RunOptions, call
 from holmes.core.errors import HolmesError
 from holmes.core.events import ApprovalRequired, Event
 from holmes.core.messages import ToolCall
 from holmes.core.results import StructuredToolResult
 from holmes.llm.scripted import ScriptedLLM
 from holmes.tools.tool import FunctionTool, ToolContext
-from support.engines import engine, say
+from support.engines import engine, parts, say
 
 pytestmark = pytest.mark.anyio
 
@@ -124,3 +124,21 @@ async def test_what_a_person_says_meanwhile_reaches_the_model() -> None:
         run.say("look at the node too")
         await run.wait()
     assert any(message.content == "look at the node too" for message in llm.requests[-1].messages)
+
+
+async def test_call_refuses_to_stop_a_running_loop() -> None:
+    with pytest.raises(RuntimeError, match="async with Engine"):
+        call(parts(ScriptedLLM(["never"])), "go")
+
+
+def test_call_waits_for_the_report() -> None:
+    async def make() -> Any:
+        return parts(ScriptedLLM(["All is well."]))
+
+    assert call(asyncio.run(make()), "go").answer == "All is well."
+
+
+async def test_call_stream_gives_the_events() -> None:
+    async with engine(ScriptedLLM(["All is well."])) as holmes:
+        kinds = [event.kind async for event in holmes.call_stream("go")]
+    assert kinds[-1] == "ai_answer_end"

@@ -396,6 +396,21 @@ def schemas(toolbox: Toolbox) -> list[ToolSchema]:
     return [schema(bound.tool) for bound in toolbox.declared()]
 
 
+def call(parts: Parts, question: str, options: RunOptions = RunOptions()) -> Report:
+    """One question, waited for: the face for scripts. RuntimeError inside of a running event loop: use Engine there."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_call(parts, question, options))
+    raise RuntimeError("call() waits, and would stop this event loop; use: async with Engine(parts) as engine")
+
+
+async def _call(parts: Parts, question: str, options: RunOptions) -> Report:
+    async with Engine(parts) as engine:
+        run = await engine.start(question, options)
+        return await run.wait()
+
+
 def schema(tool: Tool) -> ToolSchema:
     """A tool as the model sees it."""
     return ToolSchema(tool.name, tool.description, tool.parameters)

@@ -65,8 +65,8 @@ class Entry:
 
     def label(self) -> str:
         """The path for people: ``demo.tools.0: ``."""
-        keys = self.path[1:] if self.path[:1] in (("toolsets",), ("mcp_servers",)) else self.path
-        keys = keys or self.path
+        below = len(self.path) > 1 and self.path[0] in ("toolsets", "mcp_servers")
+        keys = self.path[1:] if below else self.path
         label = ".".join(str(key) for key in keys)
         return f"{label}: " if label else ""
 
