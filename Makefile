@@ -1,4 +1,4 @@
-.PHONY: help demo test check e2e bench setup clean
+.PHONY: help demo test check e2e bench fuzz setup clean
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
@@ -25,6 +25,9 @@ e2e: .venv/.dev  ## tests on a real cluster: HOLMES_E2E_CLUSTER names a folder w
 
 bench: .venv/.dev  ## speed and size, as ratios to a floor in the same run
 	@$(BIN)/python scripts/bench.py
+
+fuzz: .venv/.dev  ## 100,000 disguises of risky commands, none may be allowed
+	HOLMES_FUZZ=100000 $(BIN)/pytest tests/policy/test_fuzz.py --timeout 0
 
 setup: .venv/.dev  ## the development environment, in .venv
 

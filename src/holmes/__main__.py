@@ -16,6 +16,8 @@ COMMANDS = {
     "toolset": ("holmes.cli.toolset", "List, refresh and test data sources"),
     "history": ("holmes.cli.history", "List and show earlier investigations"),
     "replay": ("holmes.cli.replay", "Show a recorded investigation again, without model and network"),
+    "policy": ("holmes.cli.policy", "Explain what the policy makes of a command"),
+    "audit": ("holmes.cli.audit", "Show who decided what about which call"),
     "config": ("holmes.cli.config", "Make and show the configuration"),
     "doctor": ("holmes.cli.doctor", "Check configuration, model, cluster and data sources"),
     "version": ("holmes.cli.version", "Print the version"),

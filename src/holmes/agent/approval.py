@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from holmes.tools.tool import Tool, ToolContext, Verdict
+from holmes.tools.tool import PERSON, Tool, ToolContext, Verdict
 
 Mode = Literal["never", "ask", "always"]
 
@@ -67,9 +67,9 @@ class ApprovalGate:
             PendingApproval(ctx.call_id, tool.name, args, show, verdict.reason, verdict.prefixes)
         )
         if decision.approved:
-            return Verdict("allow", "approved by a person", "approved", show)
+            return Verdict("allow", "approved by a person", PERSON, show)
         note = f"a person said no: {decision.note}" if decision.note else "a person said no"
-        return self._refuse(tool, verdict, note)
+        return self._refuse(tool, replace(verdict, rule=PERSON), note)
 
     def _refuse(self, tool: Tool, verdict: Verdict, reason: str) -> Verdict:
         kind: Literal["ask", "deny"] = "deny" if verdict.decision == "deny" else "ask"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from holmes.agent.context import Context
 from holmes.agent.evidence import Evidence
 from holmes.agent.history import message_from_data
 from holmes.agent.run import EventLog
@@ -39,6 +40,7 @@ class Conversation:
     results: RunResults
     evidence: Evidence
     tools: Disclosure | None = None  # which of them the model was told of
+    context: Context | None = None  # what of it the model sees
     messages: list[Message] = field(default_factory=list)
     busy: bool = False
     turns: int = 0

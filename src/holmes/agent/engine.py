@@ -350,6 +350,8 @@ class Engine:
             run.log.emit,
             parts.tool_timeout,
         )
+        context = conversation.context = conversation.context or Context(parts.llm)
+        context.summarize, context.emit = summarize, run.log.emit
         limits = replace(parts.limits, max_steps=options.max_steps or parts.limits.max_steps)
         loop = ToolCallingLLM(
             parts.llm,
@@ -357,14 +359,14 @@ class Engine:
             gate,
             guard,
             limits,
-            Context(parts.llm),
+            context,
             conversation.evidence,
             lambda: schemas(tools),
             run.log.emit,
             run.take_said,
         )
         if summarize is not None:
-            summarize.spend = loop.spend
+            summarize.spend, summarize.deadline = loop.spend, lambda: loop.deadline
         return loop
 
     def _contexts(

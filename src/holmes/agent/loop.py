@@ -66,7 +66,7 @@ class ToolCallingLLM:
         self._emit = emit
         self._said = said
         self._streamed = False
-        self._deadline: float | None = None
+        self.deadline: float | None = None  # of time.monotonic()
         self.messages: list[Message] = []
         self.usage = Usage(cost=0.0)
         self.steps = 0
@@ -76,7 +76,7 @@ class ToolCallingLLM:
         self.messages = list(messages)
         started, reminded = time.monotonic(), False
         if self._limits.max_seconds is not None:
-            self._deadline = started + self._limits.max_seconds
+            self.deadline = started + self._limits.max_seconds
         while True:
             limit = self._limits.reached(self.steps + 1, started, self.usage)
             if not limit and self._guard.stubborn:
@@ -119,10 +119,10 @@ class ToolCallingLLM:
         """One model call, the request fitted to the window; a refusal for its size teaches the window once."""
         self.steps += 1
         tools = () if flat else self._tools()
-        messages = flatten(self.messages) if flat else self.messages
         try:
-            request = Request(self._context.fit(messages, tools), tools, tool_choice)
-            turn = await self._llm.complete(request, self._stream, self._deadline)
+            messages = await self._context.prepare(self.messages, tools)
+            request = Request(flatten(messages) if flat else messages, tools, tool_choice)
+            turn = await self._llm.complete(request, self._stream, self.deadline)
         except ContextTooLong as error:
             if learned or not self._context.learn(error):
                 raise

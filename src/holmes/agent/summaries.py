@@ -42,10 +42,11 @@ class Summaries:
 
 @dataclass
 class Summarizer:
-    """Shortens texts for one run (tools.tool.Summarize). What it costs goes to ``spend``."""
+    """Shortens texts for one turn (tools.tool.Summarize). What it costs goes to ``spend``."""
 
     summaries: Summaries
     spend: Callable[[Usage], None] = lambda usage: None
+    deadline: Callable[[], float | None] = lambda: None  # of the turn, in seconds of time.monotonic()
 
     async def __call__(self, text: str, instructions: str, max_tokens: int, model: str = "") -> str:
         """One request without tools. ModelError when the model fails or gives nothing.
@@ -59,9 +60,11 @@ class Summarizer:
         answer_room = max(min(llm.max_output, llm.window // 4), max_tokens)
         fitting = _fitted(text, llm.window - answer_room - estimate_text(rules) - _ASIDE)
         request = Request([Message("system", rules), Message("user", f"[text #{mark}]\n{fitting}\n[end #{mark}]")])
-        turn = await llm.complete(request, None, time.monotonic() + SECONDS)
+        end = time.monotonic() + SECONDS
+        turn = await llm.complete(request, None, min(end, self.deadline() or end))
         self.spend(turn.usage)
-        if not turn.message.content.strip():
+        # What answers in place of a model that is gone (llm/fallback.py) writes no summaries.
+        if getattr(llm, "degraded", "") or not turn.message.content.strip():
             raise ModelUnavailable(f"{llm.name} gave no summary")
         return turn.message.content.strip()
 

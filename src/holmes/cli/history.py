@@ -28,7 +28,7 @@ def list_runs(
     from holmes.cli.output import print_rows, write
     from holmes.core.text import clean, one_line
 
-    with _journal() as journal:
+    with open_journal() as journal:
         runs = journal.runs(limit)
     if json_output or output in (opt.Output.JSON, opt.Output.JSONL):
         rows = [
@@ -60,7 +60,7 @@ def show(
     from holmes.cli.output import print_event, print_report
     from holmes.core.env import environment
 
-    with _journal() as journal:
+    with open_journal() as journal:
         wanted = run_id or next((run.run_id for run in journal.runs(1)), "")
         entries = list(journal.read(wanted)) if wanted else []
     if not entries:
@@ -80,7 +80,7 @@ def delete(run_id: Annotated[list[str], typer.Argument(help="Which ones")]) -> N
     from holmes.core.env import environment, holmes_home
 
     runs = holmes_home(environment()) / "runs"
-    with _journal() as journal:
+    with open_journal() as journal:
         known = {wanted for wanted in run_id if journal.delete(wanted)}
     for wanted in known:
         shutil.rmtree(runs / wanted, ignore_errors=True)
@@ -100,7 +100,8 @@ def _last_report(run_id: str, entries: Sequence[Entry]) -> Report:
 
 
 @contextmanager
-def _journal() -> Iterator[Journal]:
+def open_journal() -> Iterator[Journal]:
+    """The journal of the state folder, an empty one when there is none."""
     from holmes.core.env import environment, holmes_home
     from holmes.core.journal import Journal
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from holmes.core.events import Event, StartToolCalling
+from holmes.core.events import Event, Record, StartToolCalling
 from holmes.core.messages import Message, ToolCall
 from holmes.core.result_store import RunResults
 from holmes.core.results import StructuredToolResult
 from holmes.tools.arguments import coerce
 from holmes.tools.delivery import Delivery
-from holmes.tools.tool import Gate, Tool, ToolContext, Verdict
+from holmes.tools.tool import PERSON, Gate, Tool, ToolContext, Verdict
 
 PARALLEL = 16
 LONGEST = 300.0  # seconds that a model may ask for with a ``timeout`` argument
@@ -155,7 +155,9 @@ class ToolExecutor:
         tool = ready.bound.tool
         seconds = self._seconds(tool, ready.args)
         ctx = self._context(call.id, ready.reference, time.monotonic() + seconds)
-        verdict = await gate.decide(tool, ready.args, tool.judge(ready.args, ctx), ctx)
+        judged = tool.judge(ready.args, ctx)
+        verdict = await gate.decide(tool, ready.args, judged, ctx)
+        self._emit(Record("decision", self._delivery.masked(decision_data(call, ready.args, judged, verdict, ctx))))
         if verdict.decision != "allow":
             self._guard.release(ready.name, ready.args)
             return refused(verdict)
@@ -172,6 +174,23 @@ class ToolExecutor:
         if isinstance(asked, int | float) and not isinstance(asked, bool) and asked > 0:
             return min(float(asked), LONGEST)
         return max(self._timeout, float(getattr(tool, "timeout", 0.0)))
+
+
+def decision_data(
+    call: ToolCall, args: Mapping[str, Any], judged: Verdict, final: Verdict, ctx: ToolContext
+) -> dict[str, Any]:
+    """The audit record of one decision: who (the policy, the mode, a person), what, and why."""
+    return {
+        "actor": ctx.principal.user or "person" if final.rule == PERSON else "policy",
+        "call_id": call.id,
+        "tool": call.name,
+        "args": dict(args),
+        "verdict": final.decision,
+        "policy": judged.decision,
+        "rule": final.rule or judged.rule,
+        "reason": final.reason,
+        "show": final.show or judged.show,
+    }
 
 
 def refused(verdict: Verdict) -> StructuredToolResult:

@@ -37,6 +37,7 @@ class Verdict:
     prefixes: tuple[str, ...] = ()
 
 
+PERSON = "decided by a person"  # the rule of verdicts that somebody gave
 ALLOW = Verdict("allow", rule="read-only tool")
 
 
