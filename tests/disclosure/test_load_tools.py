@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holmes.agent.engine import RunOptions, schema
+from holmes.agent.engine import Engine, RunOptions, schema
+from holmes.app.recording import Recorder, recorded
+from holmes.app.replay import replay_parts
+from holmes.core.http import DefaultHttp
 from holmes.core.messages import Message, ToolCall
+from holmes.core.process import ChildProcess
 from holmes.llm.base import Request
 from holmes.llm.scripted import ScriptedLLM
 from holmes.llm.tokens import estimate_tools
 from holmes.tools.disclosure import MOST, Disclosure, Shelf
 from holmes.tools.executor import Bound
-from holmes.tools.manager import Definition
-from holmes.tools.tool import FunctionTool, Tool
+from holmes.tools.manager import Definition, ToolsetManager
+from holmes.tools.tool import FunctionTool, Services, Tool
+from support.engines import NoClusters, parts
 
 pytestmark = pytest.mark.anyio
 
@@ -189,3 +196,15 @@ def test_a_conversation_that_goes_on_remembers_what_it_had_loaded(tool: Callable
         tools.recall(message.tool_calls)
     names = [bound.tool.name for bound in tools.declared()]
     assert names == ["load_tools", *(f"set{n}_{i}" for n in (4, 6) for i in range(9))]
+
+
+async def test_a_recorded_run_that_loaded_tools_comes_back(forty: list, tmp_path: Path) -> None:
+    steps = [load("vendor03/metrics"), call("vendor20_metrics_1", query="cart"), "All is well."]
+    services = Services({}, NoClusters(), ChildProcess(), DefaultHttp({}))
+    made = replace(parts(ScriptedLLM(steps)), manager=ToolsetManager(forty, services))
+    reports = []
+    for playing in (recorded(made, Recorder(tmp_path / "run"), "why?", RunOptions()), None):
+        async with Engine(playing or replay_parts(tmp_path / "run", {}).parts) as holmes:
+            reports.append(await (await holmes.start("why?")).wait())
+    assert reports[1].answer == reports[0].answer
+    assert [item.tool for item in reports[1].evidence] == ["load_tools", "vendor20_metrics_1"]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from support.subprocesses import holmes
 from support.openai_server import OpenAIServer
+from support.subprocesses import holmes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 

@@ -86,7 +86,8 @@ def test_the_manifest_names_toolsets_that_can_be_made() -> None:
     import yaml
 
     entries = yaml.safe_load(files("holmes.toolsets.kubernetes").joinpath("manifest.yaml").read_text())
-    assert [entry["name"] for entry in entries] == ["kubernetes/core", "kubernetes/logs", "kubernetes/live-metrics", "kubernetes/analysis"]
+    names = [entry["name"].removeprefix("kubernetes/") for entry in entries]
+    assert names == ["core", "logs", "live-metrics", "analysis"]
     for entry in entries:
         module, _, function = entry["factory"].partition(":")
         assert getattr(import_module(module), function)({}, services()).tools()

@@ -94,7 +94,8 @@ async def test_no_cluster_costs_nothing() -> None:
 
 async def test_what_is_forbidden_is_a_gap() -> None:
     gap = Gap("services in namespace shop", "forbidden", "services is forbidden")
-    found = await look(shop(gaps={"objects/shop/services": gap, "objects/*/services": gap}), "what is wrong in namespace shop?")
+    cluster = shop(gaps={"objects/shop/services": gap, "objects/*/services": gap})
+    found = await look(cluster, "what is wrong in namespace shop?")
     assert any("services" in text for text in found[0].result.gaps)
     assert "not looked at" in found[0].result.text
 

@@ -206,7 +206,8 @@ async def test_a_recorded_run_with_summaries_comes_back_without_a_model(tmp_path
         async with Engine(playing) as holmes:
             run = await holmes.start("why?")
             reports.append(await run.wait())
-    assert json.dumps(reports[0].as_data()) == json.dumps(reports[1].as_data())
+    assert reports[0].answer == reports[1].answer
+    assert reports[0].status == reports[1].status == "answered"
     assert "very-secret" not in path.read_text()
     results = [message for message in llm.requests[1].messages if message.role == "tool"]
     assert "\nok\n" in results[0].content

@@ -124,6 +124,8 @@ def test_any_value_in_any_quotes_arrives_as_it_is(words: list[tuple[str]], value
         "kubectl get {{ v }}",
         "kubectl get '{{ v }}'",
         'kubectl get "{{ v }}" -o json',
+        "kubectl get \\{{ v }}",
+        "kubectl get ${X:-{{ v }}}",
         "kubectl get {{ none }}{{ v }}",
         "kubectl get {{ none ~ v }}",
         "kubectl get {a,{{ v }}}",
@@ -233,6 +235,7 @@ def test_values_that_no_argument_can_have() -> None:
         ("export {{ v }}=1", "name"),
         ("{% if v %}sh -c {{ v }}{% else %}ls{% endif %}", "the program text of sh"),
         ("echo 'unfinished {{ v }}", "cannot be read as shell"),
+        ("cat <<EOF\n{{ v }}", "cannot be read as shell"),
     ],
 )
 def test_program_text_is_noticed_when_loading_and_when_running(source: str, reason: str) -> None:
@@ -259,6 +262,7 @@ def test_program_text_is_noticed_when_loading_and_when_running(source: str, reas
         "grep sh {{ v }}",
         "# sh -c {{ v }}\nls",
         "[[ {{ v }} == a* ]] && [ {{ v }} = a ]",
+        "echo {{ v }}; x=$(mktemp); kubectl get {{ v }} 2> \"$x\"; kubectl get ns | while read n; do eval $n; done",
     ],
 )
 def test_data_is_no_hazard(source: str) -> None:
