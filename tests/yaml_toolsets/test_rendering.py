@@ -262,7 +262,7 @@ def test_program_text_is_noticed_when_loading_and_when_running(source: str, reas
         "grep sh {{ v }}",
         "# sh -c {{ v }}\nls",
         "[[ {{ v }} == a* ]] && [ {{ v }} = a ]",
-        "echo {{ v }}; x=$(mktemp); kubectl get {{ v }} 2> \"$x\"; kubectl get ns | while read n; do eval $n; done",
+        'echo {{ v }}; x=$(mktemp); kubectl get {{ v }} 2> "$x"; kubectl get ns | while read n; do eval $n; done',
     ],
 )
 def test_data_is_no_hazard(source: str) -> None:
@@ -337,6 +337,13 @@ def test_bash_runs_only_what_needs_a_shell() -> None:
     assert command("kubectl get {{ v }} \"a b\" 'c'", v="$(id)").argv == ("kubectl", "get", "$(id)", "a b", "c")
     for source in ("ls *", "ls | cat", "cd x", "ls ~", "A=1 ls", "ls $HOME", "ls\npwd", "ls > f", "ls \\x"):
         assert command(source).argv[0] == "bash"
+
+
+def test_a_line_may_go_on_to_a_part_that_is_not_there() -> None:
+    source = "kubectl get pods \\\n  {% if ns %}-n {{ ns }}{% endif %} \\\n  {% if wide %}-o wide{% endif %}\n"
+    assert CommandTemplate(source).hazards() == []
+    assert command(source).argv == ("kubectl", "get", "pods")
+    assert run(command(source.replace("kubectl get pods", "printf '<%s>'"), ns="a").argv) == "<-n><a>"
 
 
 def test_prose_keeps_placeholders_without_a_value() -> None:

@@ -237,6 +237,8 @@ def test_jq_in_a_script_sees_no_environment_and_reads_no_files(env: dict[str, st
     (tmp_path / "secret.json").write_text('"hunter2"')
     it = tool("echo $TOKEN > /dev/null; jq -n '{{ program }}'", env)
     assert call(it, context(env=env), program="env.TOKEN").text == "null\n"
+    wrong = call(it, context(env=env), program=".a | foo")
+    assert wrong.error == "The command failed: exit status 3: jq: undefined filter at `foo`"
     stolen = call(it, context(env=env), program=f'import "secret" as $s {{search: "{tmp_path}"}}; $s')
     assert "hunter2" not in stolen.text
     assert "import, include and module" in stolen.error

@@ -21,6 +21,7 @@ ROOM = 1_800  # tokens of schemas that are declared from the start
 LIMIT = 30_000  # tokens of schemas that are ever declared; less in a small window
 MOST = 128  # tools that OpenAI takes in one request
 LOADER = "load_tools"
+OWN = "core_investigation"  # HolmesGPT's name for the toolset of the engine's own tools
 _DESCRIPTION = "Get the tools of toolsets that the prompt lists. They can be called from then on."
 
 _SCHEMA: dict[str, Any] = {
@@ -73,7 +74,7 @@ class Disclosure(Toolbox):
         room: int = ROOM,
         limit: int = LIMIT,
     ) -> None:
-        loader = Bound(FunctionTool(LOADER, _DESCRIPTION, _SCHEMA, self._load_tools), "core_investigation")
+        loader = Bound(FunctionTool(LOADER, _DESCRIPTION, _SCHEMA, self._load_tools), OWN)
         super().__init__([*(bound for shelf in shelves for bound in shelf.tools), loader])
         self._shelves = {shelf.name: shelf for shelf in shelves}
         self._size = size

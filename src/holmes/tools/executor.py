@@ -71,7 +71,11 @@ class Guard(Protocol):
         ...
 
     def release(self, name: str, args: Mapping[str, Any]) -> None:
-        """The call did not work: it may be made again."""
+        """The call did not work: it may be made again, some times."""
+        ...
+
+    def fault(self, problem: str) -> None:
+        """A call could not be run at all, and why."""
         ...
 
 
@@ -123,13 +127,13 @@ class ToolExecutor:
         if bound is None:
             near = self.toolbox.near(call.name)
             hint = f"Did you mean {', '.join(near)}?" if near else "Use one of the declared tools."
-            return StructuredToolResult.failure(f"There is no tool {call.name}. {hint}")
+            return self._wrong(call, f"There is no tool {call.name}. {hint}")
         self.toolbox.use(bound)
         if call.problem:
-            return StructuredToolResult.failure(call.problem)
+            return self._wrong(call, call.problem)
         args, problem = coerce(call.arguments, bound.tool.parameters)
         if problem:
-            return StructuredToolResult.failure(problem)
+            return self._wrong(call, problem)
         reference = self._results.next_reference()
         earlier = self._guard.claim(call.name, args, bound.tool, reference)
         if earlier:
@@ -138,6 +142,10 @@ class ToolExecutor:
                 notes=(f"repeats {earlier}",),
             )
         return Ready(bound, call.name, args, reference)
+
+    def _wrong(self, call: ToolCall, problem: str) -> StructuredToolResult:
+        self._guard.fault(f"{call.name}: {problem}")
+        return StructuredToolResult.failure(problem)
 
     async def _answer(self, call: ToolCall, step: Ready | StructuredToolResult, gate: Gate) -> Message:
         params = self._delivery.masked(dict(call.arguments))

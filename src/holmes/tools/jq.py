@@ -94,6 +94,12 @@ def jaq_path(env: Mapping[str, str]) -> str:
     return shutil.which("jaq", path=":".join([*folders, env.get("PATH", "")])) or ""
 
 
+def explain(errors: str) -> str:
+    """What jaq says of a program, in one line: "jq: undefined filter at `foo`"; "" when it says nothing."""
+    head = errors.strip().partition("\n")[0].removeprefix("Error: ").removeprefix("jq: ")
+    return f"jq: {head[:300]}{_place(errors)}" if head else ""
+
+
 def _failed(end: Exit, arguments: Sequence[str]) -> bool:
     if end.code == 0 and not end.cause:
         return False
@@ -111,8 +117,7 @@ def _reason(end: Exit, errors: str) -> str:
         return "jq ran out of stack: the program recurses, or the data is nested, too deeply"
     if end.cause:
         return f"jq could not run: {end.cause}"
-    head = errors.strip().partition("\n")[0].removeprefix("Error: ").removeprefix("jq: ")
-    return f"jq: {head[:300] or f'exit status {end.code}'}{_place(errors)}"
+    return explain(errors) or f"jq: exit status {end.code}"
 
 
 def _place(errors: str) -> str:

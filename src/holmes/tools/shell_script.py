@@ -32,6 +32,7 @@ _PLACES: dict[str, Place] = {
     "program": "bare",
 }
 _TAME = re.compile(r"[\w@%+=:,./ -]+", re.ASCII)
+_CONTINUED = re.compile(r"(?:\s*(?<!\\)\\\n)+\s*\Z")  # a line that goes on, and nothing behind it
 _NEEDS_ESCAPES = re.compile(r"[\x00-\x1f\x7f`]")
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f`'\\]")
 _BRACED_NAME = re.compile(rb"\$\{([A-Z][A-Z0-9_]*)\}")
@@ -88,8 +89,8 @@ class Script:
     """
 
     def __init__(self, text: str, nonce: str, captures: Sequence[Capture], variables: frozenset[str]) -> None:
-        self.text = text
-        self.source = text.encode()
+        self.text = _CONTINUED.sub("", text)
+        self.source = self.text.encode()
         self.captures = captures
         self.root = parser().parse(self.source).root_node
         pattern = re.compile(mark(nonce, r"(\d+)").encode())

@@ -104,7 +104,7 @@ class Uses:
             parts += [SLOT] if only is None or use is only else []
             last = use.end
         parts.append(self._script.source[last : max(last, end)].decode("utf-8", "replace"))
-        return re.sub(r"\$?['\"]|\\(?=.)", "", "".join(parts))
+        return re.sub(r"\$?['\"]|\\", "", "".join(parts))
 
     def _within(self, node: Node, end: int) -> list[Use]:
         inside = (use for use in self.all if node.start_byte <= use.start < end and use.end <= node.end_byte)

@@ -68,6 +68,7 @@ class ToolContext:
     deadline: float  # seconds of time.monotonic()
     clock: Callable[[], datetime]  # of the data: a snapshot's "now" is its capture time
     namespace: str = ""  # --namespace: a default and a hint, no fence
+    question: str = ""  # what the person asked in this turn, in their own words: no alert text
     summarize: Summarize | None = None
     ask: Callable[[Any], Awaitable[Any]] | None = None  # OAuth, elicitation
     emit: Callable[[Event], None] = field(default=lambda event: None)  # never blocks

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holmes.core.env import child_environment
 from holmes.core.results import StructuredToolResult
-from holmes.tools.jq import jq_environment
+from holmes.tools.jq import explain, jq_environment
 from holmes.tools.tool import ALLOW, Effect, Health, JsonSchema, Services, Tool, ToolContext, Trust, Verdict
 
 if TYPE_CHECKING:
@@ -257,6 +257,9 @@ def _failure(command: Command, end: Exit, output: _Watched, errors: _Held) -> st
 
 def _why(command: Command, end: Exit, said: str) -> str:
     """How a command ended, for people."""
+    start = said.rfind("Error: ")
+    if start >= 0 and "[<inline>]" in said[start:]:  # jaq draws its complaint over many lines
+        said = explain(said[start:])
     lines = said.strip().splitlines()
     last = f": {lines[-1].strip()[:300]}" if lines else " and printed no reason"
     if end.cause == "timeout":
