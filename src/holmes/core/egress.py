@@ -89,8 +89,10 @@ class EgressPolicy:
         if self.named(host) or self.named(str(address)):
             return
         for kind in kinds(address):
-            blocked = self.block_private and not self.covered(host, address) if kind == "private" else (
-                self.block_internal and kind != "public"
+            blocked = (
+                self.block_private and not self.covered(host, address)
+                if kind == "private"
+                else (self.block_internal and kind != "public")
             )
             if blocked:
                 where = host if _literal(plain_host(host)) else f"{host} ({address})"
@@ -182,7 +184,7 @@ def kinds(address: Address) -> Iterator[AddressKind]:
     carried = list(_carried(address)) if isinstance(address, ipaddress.IPv6Address) else []
     for inner in carried:
         yield from kinds(inner)
-    if not carried:
+    if not carried or address.is_link_local:
         yield _kind(address)
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from holmes.core.egress import EgressPolicy, Guard, Network
+
 
 class Http(Protocol):
     """Makes clients that honour proxies, SSL_CERT_FILE and CERTIFICATE (base64 CA bundle)."""
@@ -22,8 +24,13 @@ class Http(Protocol):
         timeout: float = 30.0,
         verify: ssl.SSLContext | bool = True,
         follow_redirects: bool = False,
+        egress: EgressPolicy | None = None,
     ) -> httpx2.AsyncClient:
-        """A new client; the caller closes it. Imports httpx2 on first use."""
+        """A new client; the caller closes it. With ``egress`` its requests may raise EgressRefused."""
+        ...
+
+    def guard(self, policy: EgressPolicy) -> Guard:
+        """A policy on the network of this machine, for what is not HTTP."""
         ...
 
 
@@ -32,11 +39,13 @@ class DefaultHttp:
 
     HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY (small letters win) are handed to httpx2 as mounts, because
     httpx2 itself would read them from the process. The authorities are loaded once for all clients, and only when one
-    of them makes a TLS connection.
+    of them makes a TLS connection. ``network`` stands in for the machine's own resolver and sockets where the egress
+    guard is asked.
     """
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], network: Network | None = None) -> None:
         self._env = env
+        self._network = network
         self._trust: ssl.SSLContext | None = None
 
     def client(
@@ -47,15 +56,23 @@ class DefaultHttp:
         timeout: float = 30.0,
         verify: ssl.SSLContext | bool = True,
         follow_redirects: bool = False,
+        egress: EgressPolicy | None = None,
     ) -> httpx2.AsyncClient:
         """A new client; ``timeout`` in seconds for each of connecting, reading, writing and waiting for a slot."""
         import httpx2
 
         context = self._context(verify)
-        mounts = {
+        mounts: dict[str, httpx2.AsyncBaseTransport | None] = {
             pattern: None if proxy is None else httpx2.AsyncHTTPTransport(verify=context, proxy=proxy, trust_env=False)
             for pattern, proxy in proxy_patterns(self._env).items()
         }
+        transport: httpx2.AsyncBaseTransport | None = None
+        if egress is not None:
+            from holmes.core.guarded import GuardedTransport, ProxiedTransport
+
+            guard = self.guard(egress)
+            transport = GuardedTransport(guard, context)
+            mounts = {name: proxy and ProxiedTransport(guard, proxy) for name, proxy in mounts.items()}
         return httpx2.AsyncClient(
             base_url=base_url,
             headers=dict(headers or {}),
@@ -63,8 +80,15 @@ class DefaultHttp:
             verify=context,
             follow_redirects=follow_redirects,
             mounts=mounts,
+            transport=transport,
             trust_env=False,
         )
+
+    def guard(self, policy: EgressPolicy) -> Guard:
+        """A policy on this client's network."""
+        from holmes.core.egress import Guard, SystemNetwork
+
+        return Guard(policy, self._network or SystemNetwork())
 
     def _context(self, verify: ssl.SSLContext | bool) -> ssl.SSLContext:
         from holmes.core.tls import LazyTrust, unverified

@@ -18,7 +18,7 @@ from holmes.core.errors import StoreError
 MOST_CHARACTERS = 20_000  # of an answer
 _MOST_OF_LINE = 2_000  # characters of one line
 _AROUND = 300  # characters shown before and after a match in a longer line
-_BLOCK = 1 << 20
+_BLOCK = 256 << 10
 _LONGEST_LINE = 4 << 20  # bytes; a longer line is searched in parts
 _MOST_COUNTED = 20_000  # matching lines
 _SECOND_LOOK = 64 << 20  # bytes of a file that is searched again without regard to case

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import BinaryIO
 
-_BLOCK = 1 << 20
+_BLOCK = 256 << 10
+_ENDS = 20_000  # bytes in which the first and the last time are looked for
 _MOST_OF_LINE = 4096  # bytes of a line that tell its pattern
 _MOST_KINDS = 50_000  # different lines in memory; beyond that rare ones are forgotten
 _KEPT_KINDS = 10_000
@@ -43,7 +44,8 @@ def statistics(file: BinaryIO) -> str:
     lines = size = 0
     while piece := file.read(_BLOCK):
         size += len(piece)
-        beginning, end = beginning or piece[:20_000], (end + piece)[-20_000:]
+        beginning = beginning or piece[:_ENDS]
+        end = piece[-_ENDS:] if len(piece) >= _ENDS else (end + piece)[-_ENDS:]
         block = rest + piece
         cut = block.rfind(b"\n") + 1
         if not cut:

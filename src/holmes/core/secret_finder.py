@@ -44,10 +44,10 @@ class Rule:
         return re.compile(self.pattern.encode("utf-8"))
 
     @cached_property
-    def first(self) -> tuple[int, int]:
-        """The lowest and the highest byte that a match can begin with."""
-        lowest, highest = _compiled(self.pattern).possiblematchrange(1)
-        return lowest[0], highest[0]
+    def range(self) -> tuple[bytes, bytes]:
+        """The lowest and the highest two bytes that a match can begin with."""
+        lowest, highest = _compiled(self.pattern).possiblematchrange(2)
+        return lowest, highest
 
 
 class Finder:
@@ -59,7 +59,7 @@ class Finder:
     def __init__(self, literals: Iterable[str] = ()) -> None:
         self._literals = sorted({form for text in literals for form in _forms(text)}, key=len, reverse=True)
         self._beside = Beside(self._kind_of)
-        self._by_first: dict[int, list[Rule]] = {}
+        self._able: dict[bytes, list[Rule]] = {}
 
     def find(self, window: Window, start: int, stop: int) -> tuple[list[Hit], int]:
         """Secrets that begin in ``start:stop``, in order, and up to where that is decided.
@@ -67,25 +67,25 @@ class Finder:
         What is decided may end behind ``stop`` (a secret reaches over it) or before (more is needed to judge).
         """
         hits: list[Hit] = []
-        position = start
+        position, search = start, self._union.search
         while position < stop:
-            found = self._union.search(window.data, position)
-            if found is None or found.start() >= stop:
+            found = search(window.data, position)
+            at = found.start() if found else stop
+            if at >= stop:
                 break
-            at = found.start()
             try:
                 here, resume = self._judge(window, at)
                 if here and here[-1].end == len(window.data):
                     window.wait(at)
             except MoreNeeded:
                 return hits, max(at, position)
-            hits.extend(hit for hit in here if hit.start >= position)
+            hits += here if here and here[0].start >= position else [hit for hit in here if hit.start >= position]
             position = max(resume, at + 1, here[-1].end if here else 0)
         return hits, max(position, stop)
 
     def _judge(self, window: Window, at: int) -> Found:
-        first = window.data[at]
-        for rule in self._by_first.get(first) or self._able(first):
+        first = window.data[at : at + 2]
+        for rule in self._able.get(first) or self._find_able(first):
             if rule.compiled.match(window.data, at):
                 return rule.judge(window, at)
         return Found([], at + 1)
@@ -118,10 +118,10 @@ class Finder:
     def _union(self) -> re2._Regexp:
         return _compiled("|".join(f"(?:{rule.pattern})" for rule in self._rules))
 
-    def _able(self, first: int) -> list[Rule]:
-        """The rules whose matches can begin with a byte."""
-        able = [rule for rule in self._rules if rule.first[0] <= first <= rule.first[1]]
-        return self._by_first.setdefault(first, able)
+    def _find_able(self, first: bytes) -> list[Rule]:
+        """The rules whose matches can begin with two bytes."""
+        able = [rule for rule in self._rules if rule.range[0] <= first <= rule.range[1]]
+        return self._able.setdefault(first, able)
 
     @cached_property
     def _exact(self) -> tuple[tuple[str, ...], re.Pattern[bytes]]:

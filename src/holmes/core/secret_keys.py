@@ -183,6 +183,7 @@ _NOT_RANDOM = re.compile(
 _GRAMMAR = _words(
     "is are was be been must should can cannot not no has have the a an to of for in at by with from or and this"
 )
+_OBVIOUS = re.compile(r"(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9_]{20,}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{16,}")
 # A word with at most a short number: web, Running, db01, v2, x86.
@@ -230,6 +231,8 @@ def is_secret(verdict: KeyVerdict, value: str, *, named: bool, prose: bool) -> b
     level = verdict.level
     if level is Level.NONE or not value or "[MASKED:" in value or "***" in value:
         return False
+    if level >= Level.STRONG and _OBVIOUS.fullmatch(value):
+        return True
     if len(value) < _LONG and (value.lower() in _NO_VALUE or _NO_SECRET.fullmatch(value)):
         return False
     if prose:
