@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from holmes.core.http import DefaultHttp
@@ -70,13 +71,16 @@ class MemoryResults:
 
 
 class OneCluster:
-    """Clusters with one member, or with the Gap that says why there is none."""
+    """Clusters with one member, or with the Gap that says why there is none. Children get no kubeconfig of it."""
 
     def __init__(self, cluster: Cluster | Gap) -> None:
         self.cluster = cluster
 
     async def get(self, context: str = "") -> Cluster | Gap:
         return self.cluster
+
+    async def child_kubeconfig(self, folder: Path) -> Gap:
+        return NO_CLUSTER
 
     async def close(self) -> None:
         pass

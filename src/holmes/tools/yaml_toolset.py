@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from holmes.core.env import child_environment
 from holmes.core.results import StructuredToolResult
+from holmes.tools.cluster_programs import cluster_access, mentioned
 from holmes.tools.jq import explain, jq_environment
 from holmes.tools.tool import ALLOW, Effect, Health, JsonSchema, Services, Tool, ToolContext, Trust, Verdict
 
@@ -166,10 +169,18 @@ class YAMLTool:
             command = self._command(args, ctx)
         except Refused as refusal:
             return StructuredToolResult.failure(f"Not run: {refusal}")
+        with TemporaryDirectory(prefix="holmes-") as folder:
+            cluster = await cluster_access(mentioned(self.definition.template.source), ctx, Path(folder))
+            if cluster.refusal:
+                return StructuredToolResult.failure(f"Not run: {cluster.refusal}", invocation=command.shown)
+            env = _child_env(ctx.env, self.definition.template, self.env_names) | dict(cluster.env)
+            return await self._run(command, env, ctx)
+
+    async def _run(self, command: Command, env: Mapping[str, str], ctx: ToolContext) -> StructuredToolResult:
         output, errors = _Watched(ctx.sink.write), _Held(ctx.sink.write)
         end = await ctx.process.run(
             command.argv,
-            env=_child_env(ctx.env, self.definition.template, self.env_names),
+            env=env,
             deadline=ctx.deadline,
             write=output.write,
             write_error=errors.write,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holmes.core.env import child_environment
 from holmes.core.results import StructuredToolResult
+from holmes.tools.cluster_programs import cluster_access
 from holmes.tools.tool import Effect, Services, SimpleToolset, ToolContext, Toolset, Trust, Verdict
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 _MEMORY_MB = 2048  # for a command with everything that it starts
 _OUTPUT = 1_000_000_000  # bytes that one command may print
 _WAITING = 64  # judged calls that are remembered until they run
-# Programs that talk to a cluster: they get the run's own kubeconfig.
-_CLUSTER_PROGRAMS = frozenset(["kubectl", "oc", "helm", "flux", "istioctl", "argocd"])
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -98,19 +97,14 @@ class BashTool:
         from holmes.toolsets.bash.outcome import outcome
 
         env = jq_environment(child_environment(ctx.env, self.config.pass_env)) | {"TMPDIR": str(folder)}
-        gap = ""
-        if programs & _CLUSTER_PROGRAMS:
-            make = getattr(ctx.clusters, "child_kubeconfig", None)
-            if make is None:
-                return await _no_live_cluster(programs, command, ctx)
-            made = await make(folder)
-            gap = "" if isinstance(made, Path) else str(made)
-            env["KUBECONFIG"] = "/dev/null" if gap else str(made)
+        cluster = await cluster_access(programs, ctx, folder)
+        if cluster.refusal:
+            return StructuredToolResult.failure(f"Not run: {cluster.refusal}", invocation=command)
         output = _Output(ctx.sink)
         try:
             end = await ctx.process.run(
                 ["bash", "--noprofile", "--norc", "-c", judgement.script or command],
-                env=env,
+                env=env | dict(cluster.env),
                 deadline=ctx.deadline,
                 write=output.write,
                 cwd=self.config.cwd,
@@ -121,7 +115,7 @@ class BashTool:
                 f"It printed more than {_OUTPUT // 10**6} MB and was stopped; what came until then is kept. Narrow it.",
                 invocation=command,
             )
-        return outcome(end, judgement.commands, command, output.last_words, gap)
+        return outcome(end, judgement.commands, command, output.last_words, cluster.gap)
 
     def _decide(self, command: str, ctx: ToolContext) -> Judgement:
         from holmes.tools.policy.judge import decide
@@ -151,14 +145,3 @@ class _Output:
             raise _TooMuch
         self._sink.write(piece)
         self._tail = (self._tail + piece[-200:])[-200:]
-
-
-async def _no_live_cluster(programs: set[str], command: str, ctx: ToolContext) -> StructuredToolResult:
-    """A snapshot stands in for the cluster: these programs would look at another one."""
-    names = ", ".join(sorted(programs & _CLUSTER_PROGRAMS))
-    cluster = await ctx.clusters.get()
-    where = getattr(cluster, "name", "") or str(cluster)
-    return StructuredToolResult.failure(
-        f"Not run: {names} would not see the cluster of this run ({where}). Use the Kubernetes tools.",
-        invocation=command,
-    )
