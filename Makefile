@@ -10,8 +10,8 @@ help:  ## this list
 demo: .venv/.core  ## an investigation of a recorded incident: no key, no cluster, no network
 	@$(BIN)/holmes demo
 
-test: .venv/.dev  ## the unit tests
-	@$(BIN)/pytest $(ARGS)
+test: .venv/.dev  ## the unit tests, on all cores
+	@$(BIN)/pytest tests --ignore tests/e2e -n auto --dist loadfile $(ARGS)
 
 check: .venv/.dev  ## lint, types, layers, sizes
 	$(BIN)/ruff check .

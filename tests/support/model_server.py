@@ -167,87 +167,91 @@ def calls_of(reply: Body, prefix: str, number: int) -> list[dict[str, Any]]:
     return calls
 
 
-def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+class _Handler(BaseHTTPRequestHandler):
+    """One connection; ``model`` is the server that plays the script."""
 
-        def log_message(self, *_: Any) -> None:
-            pass
+    model: ModelServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-        def do_GET(self) -> None:
-            if self.path.endswith("/models"):
-                self._send(200, json.dumps(server.model_list()))
-            else:
-                self._send(404, json.dumps(server.error({"message": f"no such path {self.path}"})))
+    def log_message(self, *_: Any) -> None:
+        pass
 
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            if not server.serves(self.path):
-                self._send(404, json.dumps(server.error({"message": f"no such path {self.path}"})))
-                return
-            try:
-                body = json.loads(raw.decode())
-            except ValueError as error:
-                server.refused.append([f"the body is not UTF-8 JSON: {error}"])
-                self._send(400, json.dumps(server.error({"message": "could not parse the body as JSON"})))
-                return
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            try:
-                self._play(server.next_reply(self.path, headers, body), body)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
+    def do_GET(self) -> None:
+        if self.path.endswith("/models"):
+            self._send(200, json.dumps(self.model.model_list()))
+        else:
+            self._send(404, json.dumps(self.model.error({"message": f"no such path {self.path}"})))
 
-        def _play(self, reply: Body, body: Body) -> None:
-            if reply.get("reset"):
-                self._reset()
-            elif reply.get("stall") == "headers":
-                server.closing.wait(30)
-                self.close_connection = True
-            elif "status" in reply:
-                content = reply["body"] if "body" in reply else json.dumps(server.error(reply))
-                self._send(reply["status"], content, headers=reply.get("headers", {}))
-            elif "body" in reply:
-                self._send(200, reply["body"], reply.get("type", "application/json"))
-            elif body.get("stream") and not reply.get("whole"):
-                self._stream(reply, body)
-            else:
-                self._send(200, json.dumps(server.whole(reply, body)))
-
-        def _send(self, status: int, content: str, kind: str = "application/json", headers: Any = ()) -> None:
-            data = content.encode()
-            self.send_response(status)
-            for name, value in dict(headers).items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def _stream(self, reply: Body, body: Body) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            for number, event in enumerate(reply.get("events") or server.events(reply, body)):
-                if number == reply.get("cut"):
-                    self.close_connection = True
-                    if reply.get("clean"):  # the stream ends properly for HTTP, too early for the protocol
-                        self.wfile.write(b"0\r\n\r\n")
-                    return
-                if reply.get("stall") == "stream" and number == 2:
-                    server.closing.wait(30)
-                    self.close_connection = True
-                    return
-                frame = server.frame(event)
-                self.wfile.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n")
-            self.wfile.write(b"0\r\n\r\n")
-
-        def _reset(self) -> None:
-            # A linger time of zero makes close() send a reset.
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not self.model.serves(self.path):
+            self._send(404, json.dumps(self.model.error({"message": f"no such path {self.path}"})))
+            return
+        try:
+            body = json.loads(raw.decode())
+        except ValueError as error:
+            self.model.refused.append([f"the body is not UTF-8 JSON: {error}"])
+            self._send(400, json.dumps(self.model.error({"message": "could not parse the body as JSON"})))
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        try:
+            self._play(self.model.next_reply(self.path, headers, body), body)
+        except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-            self.rfile.close()
-            self.connection.close()
 
-    return Handler
+    def _play(self, reply: Body, body: Body) -> None:
+        if reply.get("reset"):
+            self._reset()
+        elif reply.get("stall") == "headers":
+            self.model.closing.wait(30)
+            self.close_connection = True
+        elif "status" in reply:
+            content = reply["body"] if "body" in reply else json.dumps(self.model.error(reply))
+            self._send(reply["status"], content, headers=reply.get("headers", {}))
+        elif "body" in reply:
+            self._send(200, reply["body"], reply.get("type", "application/json"))
+        elif body.get("stream") and not reply.get("whole"):
+            self._stream(reply, body)
+        else:
+            self._send(200, json.dumps(self.model.whole(reply, body)))
+
+    def _send(self, status: int, content: str, kind: str = "application/json", headers: Any = ()) -> None:
+        data = content.encode()
+        self.send_response(status)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, reply: Body, body: Body) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number, event in enumerate(reply.get("events") or self.model.events(reply, body)):
+            if number == reply.get("cut"):
+                self.close_connection = True
+                if reply.get("clean"):  # the stream ends properly for HTTP, too early for the protocol
+                    self.wfile.write(b"0\r\n\r\n")
+                return
+            if reply.get("stall") == "stream" and number == 2:
+                self.model.closing.wait(30)
+                self.close_connection = True
+                return
+            frame = self.model.frame(event)
+            self.wfile.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _reset(self) -> None:
+        # A linger time of zero makes close() send a reset.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.rfile.close()
+        self.connection.close()
+
+
+def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
+    return type("Handler", (_Handler,), {"model": server})

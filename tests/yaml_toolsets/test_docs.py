@@ -38,7 +38,7 @@ def block(index: int, kind: str) -> str:
 
 
 def test_every_block_has_its_test() -> None:
-    assert KINDS == ["yaml", "console", "yaml", "yaml", "text", "yaml", "yaml", "python", "toml", "yaml"]
+    assert KINDS == ["yaml", "console", "yaml", "yaml", "text", "yaml", "yaml", "yaml", "python", "toml", "yaml"]
 
 
 @pytest.fixture
@@ -116,6 +116,12 @@ def test_variables_prerequisites_and_approval(env: dict[str, str]) -> None:
     assert (verdict.decision, verdict.show) == ("ask", 'curl -sf -X POST "${SHOP_URL}/restart/cart"')
 
 
+def test_shorter_results(env: dict[str, str]) -> None:
+    found = tools(7, env)
+    names = [[spec["name"] for spec in tool.transformers] for tool in found.values()]  # type: ignore[attr-defined]
+    assert names == [["log_dedupe"], ["json_filter", "llm_summarize"]]
+
+
 class Broker(BaseHTTPRequestHandler):
     """A broker with one queue."""
 
@@ -145,8 +151,8 @@ def broker() -> Iterator[str]:
 def test_a_python_toolset_by_its_entry_point(
     broker: str, tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = tomllib.loads(block(8, "toml"))["project"]
-    (tmp_path / "acme_queues.py").write_text(block(7, "python"))
+    project = tomllib.loads(block(9, "toml"))["project"]
+    (tmp_path / "acme_queues.py").write_text(block(8, "python"))
     info = tmp_path / "acme_queues-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")

@@ -187,8 +187,7 @@ def test_both_forms_of_a_file_and_other_keys_beside_them() -> None:
     assert [(each.name, each.enabled) for each in found.values()][2:] == [("unsaid", True), ("7", True)]
 
 
-def test_every_key_of_the_schema() -> None:
-    definition, problems = one("""
+FULL = """
 full:
   enabled: "true"
   description: A toolset
@@ -228,7 +227,11 @@ full:
         plain:
       script: |
         kubectl delete {{ kind }} {{ name }}
-""")
+"""
+
+
+def test_every_key_of_the_schema() -> None:
+    definition, problems = one(FULL)
     assert problems == []
     assert (definition.enabled, definition.experimental, definition.expose_remotely) == (True, True, True)
     assert (definition.description, definition.docs_url, definition.icon_url) == (
