@@ -36,7 +36,7 @@ def result_of(body: dict[str, Any], index: int = -1) -> str:
         ("absent", ["error", "no-such-program-at-all"]),
     ],
 )
-def test_the_model_is_told_what_happened(ask: Any, tool: str, expected: list[str]) -> None:
+def test_the_model_is_told_what_happened(ask: Any, sleeper: str, tool: str, expected: list[str]) -> None:
     started = time.monotonic()
     done, bodies = ask(
         [{"calls": [{"name": tool, "arguments": {}}, {"name": "pods", "arguments": {}}]}, {"content": "ok"}]
@@ -48,7 +48,7 @@ def test_the_model_is_told_what_happened(ask: Any, tool: str, expected: list[str
         assert part in text, text
     assert "\033" not in text
     assert "OOMKilled" in result_of(bodies[1], 1), "the other call was held up"
-    assert not left_over("sleep 1234.5")
+    assert not left_over(sleeper)
 
 
 def test_a_flood_is_stored_and_can_be_searched(ask: Any) -> None:
@@ -60,7 +60,7 @@ def test_a_flood_is_stored_and_can_be_searched(ask: Any) -> None:
     assert "THE END" in result_of(bodies[2])
 
 
-def test_ctrl_c_keeps_what_was_found_and_leaves_nothing_behind(tmp_path: Path, ask: Any) -> None:
+def test_ctrl_c_keeps_what_was_found_and_leaves_nothing_behind(tmp_path: Path, ask: Any, sleeper: str) -> None:
     with OpenAIServer([call("pods"), call("hang")]) as server:
         arguments = ["ask", "why?", "-n", "-t", str(tmp_path / "tools.yaml"), "--model", "openai/scripted"]
         env = environment(tmp_path, {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": server.key})
@@ -70,14 +70,14 @@ def test_ctrl_c_keeps_what_was_found_and_leaves_nothing_behind(tmp_path: Path, a
         deadline = time.monotonic() + 30
         while len(server.bodies) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
-        while not left_over("sleep 1234.5") and time.monotonic() < deadline:
+        while not left_over(sleeper) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err.decode()
     assert "OOMKilled" in out.decode()
     assert b"Traceback" not in err
-    assert not left_over("sleep 1234.5")
+    assert not left_over(sleeper)
 
 
 def left_over(words: str) -> list[str]:

@@ -150,6 +150,7 @@ async def test_what_it_costs_and_how_much_it_wins_is_said() -> None:
     started = of_kind(events, CompactionStart)[0]
     assert started.metadata["max_context_size"] == WINDOW
     assert started.metadata["num_messages"] > 10
+    assert started.metadata["threshold_pct"] == 87
 
 
 async def test_never_two_in_a_row() -> None:
@@ -278,6 +279,24 @@ async def test_a_gain_under_a_fifth_is_not_worth_it() -> None:
     small = Context(ScriptedLLM([], window=5_000, max_output=500), summarize=summarize)
     assert len(await small.prepare(history(20), ())) < 20
     assert len(asked) == 1
+
+
+async def test_the_request_after_a_compaction_is_not_compacted_whatever_comes() -> None:
+    asked = []
+
+    async def summarize(text: str, instructions: str, max_tokens: int, model: str = "") -> str:
+        asked.append(text)
+        return "notes"
+
+    fits = Context(ScriptedLLM([], window=5_000, max_output=500), summarize=summarize)
+    messages = history(20)
+    await fits.prepare(messages, ())
+    messages += history(20)[2:]
+    with pytest.raises(ContextTooLong):
+        await fits.prepare(messages, ())
+    assert len(asked) == 1
+    await fits.prepare(messages, ())
+    assert len(asked) == 2
 
 
 async def test_a_cancelled_compaction_leaves_the_conversation_as_it_was() -> None:

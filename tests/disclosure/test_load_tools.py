@@ -208,3 +208,16 @@ async def test_a_recorded_run_that_loaded_tools_comes_back(forty: list, tmp_path
             reports.append(await (await holmes.start("why?")).wait())
     assert reports[1].answer == reports[0].answer
     assert [item.tool for item in reports[1].evidence] == ["load_tools", "vendor20_metrics_1"]
+
+
+async def test_what_was_loaded_is_there_again_after_a_restart(forty: list) -> None:
+    services = Services({}, NoClusters(), ChildProcess(), DefaultHttp({}))
+    before = ScriptedLLM([load("vendor03/metrics"), call("vendor20_metrics_1", query="cart"), "All is well."])
+    made = replace(parts(before), manager=ToolsetManager(forty, services))
+    async with Engine(made) as holmes:
+        run = await holmes.start("why?")
+        await run.wait()
+    after = ScriptedLLM(["Still well."])
+    async with Engine(replace(made, llm=after, manager=ToolsetManager(forty, services))) as holmes:
+        await (await holmes.start("and now?", RunOptions(run_id=run.id, resume=True))).wait()
+    assert declared(after.requests[0]) == declared(before.requests[-1])

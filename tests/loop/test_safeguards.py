@@ -26,10 +26,35 @@ def test_a_failed_call_may_be_made_again() -> None:
     assert guard.claim("pods", {}, say("pods"), "E2") == ""
 
 
-def test_the_task_list_and_reading_on_are_exempt() -> None:
+def test_a_call_that_fails_each_time_is_run_three_times() -> None:
     guard = DuplicateGuard()
-    for name in ("TodoWrite", "read_result"):
-        assert [guard.claim(name, {}, say(name), f"E{number}") for number in (1, 2)] == ["", ""]
+    for number in range(1, 4):
+        assert guard.claim("pods", {}, say("pods"), f"E{number}") == ""
+        guard.release("pods", {})
+    assert guard.claim("pods", {}, say("pods"), "E4") == "E3"
+
+
+def test_a_call_that_works_in_the_end_is_not_run_again() -> None:
+    guard = DuplicateGuard()
+    guard.claim("pods", {}, say("pods"), "E1")
+    guard.release("pods", {})
+    assert [guard.claim("pods", {}, say("pods"), name) for name in ("E2", "E3")] == ["", "E2"]
+
+
+def test_the_same_wrong_call_again_is_a_repeat() -> None:
+    guard = DuplicateGuard()
+    for problem in ("a", "b", "a", "a", "b"):
+        assert not guard.stubborn
+        guard.begin()
+        guard.fault(problem)
+    assert guard.stubborn
+
+
+@pytest.mark.parametrize("name", ["TodoWrite", "read_result"])
+def test_the_task_list_and_reading_on_are_exempt_for_a_while(name: str) -> None:
+    guard = DuplicateGuard()
+    answers = [guard.claim(name, {}, say(name), f"E{number}") for number in range(1, 8)]
+    assert answers == ["", "", "", "", "", "", "E6"]
 
 
 def test_live_sources_may_be_asked_again_after_a_minute_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,11 +65,11 @@ def test_llama_cpp_tells_its_window_in_a_field() -> None:
             2192,
         ),
         ("exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens`", 10000),
-        ("maximum context length is 8192 tokens and your request has 8100 input tokens", None),
+        ("maximum context length is 8192 tokens and your request has 8100 input tokens", 92),
         ("maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens", None),
     ],
 )
-def test_when_only_the_answer_is_too_large_the_room_is_known(message: str, room: int | None) -> None:
+def test_the_room_for_an_answer_is_known_when_it_is_told(message: str, room: int | None) -> None:
     assert Refusal(400, message).room == room
 
 
@@ -145,6 +145,20 @@ def test_parameters_that_are_refused_are_left_out_or_renamed(sent: dict, message
         assert last not in applied
     else:
         assert applied["max_tokens"] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "left"),
+    [(2000, 4096, 2048), (6144, 4096, 2048), (6145, 4096, None), (2000, 2048, None), (9000, 4096, None)],
+)
+def test_the_share_of_the_answer_shrinks_to_a_quarter_of_the_window_and_no_further(
+    given: int, sent: int, left: int | None
+) -> None:
+    amendments, body = Amendments(), {"model": "m", "messages": [], "max_tokens": sent}
+    said = f"maximum context length is 8192 tokens and your request has {given} input tokens"
+    change = amendments.make_room(body, Refusal(400, said))
+    assert bool(change) is (left is not None)
+    assert amendments.apply(body)["max_tokens"] == (left or sent)
 
 
 @pytest.mark.parametrize("message", ["Invalid value for messages", "gemma does not support tools", "temperature rises"])

@@ -14,11 +14,13 @@ from holmes.app.wiring import model, wire
 from holmes.core.config import load_config
 from holmes.core.events import AnswerReset
 from holmes.core.http import DefaultHttp
-from holmes.core.messages import ToolCall
+from holmes.core.messages import Message, ToolCall, Turn
 from holmes.core.yaml_marks import load
+from holmes.llm.base import Request
 from holmes.llm.default import DefaultLLM
 from holmes.llm.models import ModelEntry, load_model_list
 from holmes.llm.scripted import ScriptedLLM
+from holmes.llm.text_calls import with_real_calls
 from support.engines import engine, say
 from support.openai_server import OpenAIServer
 
@@ -91,9 +93,15 @@ async def test_real_calls_are_taken_and_the_text_beside_them_stays_text() -> Non
     assert [json.loads(call["function"]["arguments"]) for call in made] == [{"x": "real"}]
 
 
-async def test_a_written_call_that_was_cut_off_is_not_run() -> None:
-    cut = {"content": '<tool_call>{"name": "pods", "arguments": {"x": "sh', "finish_reason": "length"}
-    with OpenAIServer([cut, "It cannot be determined."]) as server:
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "pods", "arguments": {"x": "sh',
+        '<tool_call>{"name": "pods", "arguments": {"x": "shop"}}</tool_call> and',
+    ],
+)
+async def test_a_written_call_of_an_answer_that_was_cut_off_is_not_run(text: str) -> None:
+    with OpenAIServer([{"content": text, "finish_reason": "length"}, "It cannot be determined."]) as server:
         async with engine(local(server), [say("pods")]) as holmes:
             report = await (await holmes.start("why?")).wait()
     assert "Not run" in server.bodies[1]["messages"][-1]["content"]
@@ -119,6 +127,11 @@ async def test_written_calls_after_tool_choice_none_are_not_run() -> None:
     assert "tools" not in server.bodies[2]
     assert "not run: the limit of 2 steps" in server.bodies[2]["messages"][-1]["content"]
     assert (report.status, report.answer.splitlines()[0]) == ("cut_short", ANSWER)
+
+
+def test_without_declared_tools_text_stays_text() -> None:
+    turn = Turn(Message("assistant", WRITTEN))
+    assert with_real_calls(turn, Request([Message("user", "why?")])) is turn
 
 
 async def test_a_written_call_that_repeats_is_stopped_as_any_other() -> None:

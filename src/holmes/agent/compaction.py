@@ -19,7 +19,7 @@ from holmes.llm.tokens import estimate_text
 GAIN = 0.2  # of the request; a compaction that wins less is not worth its request
 AIM = 0.6  # of the room is what a compaction aims at
 NOTES = 1_200  # tokens that a model's notes may take; an eighth of the room in small windows
-_LINE = 200  # characters of each call
+_LINES = (200, 100)  # characters of each call; fewer when there are many
 _SAID = 1_500  # characters of each message that the model reads for its notes
 
 INSTRUCTIONS = (
@@ -121,9 +121,15 @@ def _cut(messages: Sequence[Message], since: int, size: Callable[[Message], int]
 
 def _ledger(covered: Sequence[Message], tail: Sequence[Message], kept: Sequence[Message], room: int) -> str:
     """The calls of the part that goes, newest last, and the task list when its last version is in it."""
-    lines = [line for message in covered if not _among(message, kept) for line in _calls(message)]
+    going = [message for message in covered if not _among(message, kept)]
+    lines: list[str] = []
+    tokens = 0
+    for width in _LINES:
+        lines = [line for message in going for line in _calls(message, width)]
+        tokens = sum(map(estimate_text, lines))
+        if tokens <= room:
+            break
     shown = list(lines)
-    tokens = sum(map(estimate_text, lines))
     while shown and tokens > room:
         tokens -= estimate_text(shown.pop(0))
     older = [line.partition(" ")[0] for line in lines[: len(lines) - len(shown)]]
@@ -143,16 +149,16 @@ def _among(message: Message, others: Sequence[Message]) -> bool:
     return any(message is other for other in others)
 
 
-def _calls(message: Message) -> Iterator[str]:
+def _calls(message: Message, width: int) -> Iterator[str]:
     results = [message.result] if message.result else message.evidence
     for result in results:
         if result.reference and message.tool_name != "TodoWrite":
-            yield one_line(f"{result.reference} {_described(message.tool_name, result)}", _LINE)
+            yield one_line(f"{result.reference} {_described(message.tool_name, result)}", width)
 
 
 def _described(tool: str, result: StructuredToolResult) -> str:
     arguments = ", ".join(f"{name}={value}" for name, value in result.params.items())
-    what = f"{tool}({one_line(arguments, _LINE // 2)})" if tool else result.invocation or "opening evidence"
+    what = f"{tool}({one_line(arguments, _LINES[0] // 2)})" if tool else result.invocation or "opening evidence"
     first = next((line for line in (result.error or result.text).splitlines() if line.strip()), "")
     return f"{what}: {result.status.value}, {result.size:,} characters. {first}"
 

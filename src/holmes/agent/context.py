@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KEPT = 2  # newest tool results that are never shrunk
 SHRUNK = 400  # characters of a shrunk result that stay
+TIGHT = 120  # of each result when nothing else helps
 SPARE = 0.2  # of the room is won at once: shrinking a little at each step would cost the provider's cache each time
 LEAST = 2_000  # tokens; a smaller window is not worth trying
 
@@ -30,6 +31,7 @@ class Context:
     window: int = 0  # tokens; 0: what the model is known for
     summarize: Summarize | None = None  # writes the notes; without it they hold the calls alone
     emit: Callable[[Event], None] = lambda event: None
+    _tools: tuple[tuple[ToolSchema, ...], int] = ((), 0)
     _compaction: Compaction | None = None
     _age: int = 2  # requests since the last compaction
     _sizes: dict[int, tuple[Message, int]] = field(default_factory=dict)
@@ -49,22 +51,22 @@ class Context:
             made = self._plan(messages, tools) if self._age > 1 else None  # never twice in a row
         if made is not None:
             await self._compact(made, messages, tools)
-        return self.fit(self._view(messages), tools, kept=0)
+        return self.fit(self._view(messages), tools, tight=True)
 
-    def fit(self, messages: Sequence[Message], tools: Sequence[ToolSchema], kept: int = KEPT) -> list[Message]:
+    def fit(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, tight: bool = False) -> list[Message]:
         """The messages, old tool results shrunk to their handles when the request would not fit.
 
-        The newest ``kept`` never shrink. What was shrunk once stays so. ContextTooLong, with the size of each part,
-        when even that is not enough.
+        What was shrunk once stays so. ``tight``: the newest results shrink too, and all to less. ContextTooLong, with
+        the size of each part, when even that is not enough.
         """
         room = self._room(self.window or self.llm.window)
-        fixed = estimate_tools(tools)
+        fixed = self._fixed(tools)
         fitted = self._as_shrunk(messages)
         total = fixed + sum(map(self.size, fitted))
         if total > room:
             results = [index for index, message in enumerate(messages) if message.role == "tool"]
-            for index in results[: len(results) - kept]:
-                small = self._shrink(messages[index])
+            for index in results if tight else results[:-KEPT]:
+                small = self._shrink(messages[index], TIGHT if tight else SHRUNK)
                 total += self.size(small) - self.size(fitted[index])
                 fitted[index] = small
                 if total <= room * (1 - SPARE):
@@ -106,20 +108,17 @@ class Context:
         return [self._shrunk.get(id(message), message) for message in messages]
 
     def _plan(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Plan | None:
-        fixed, total = estimate_tools(tools), self._tokens(messages, tools)
+        fixed, total = self._fixed(tools), self._tokens(messages, tools)
         since = self._compaction.covered if self._compaction else 0
         room = self._room(self.window or self.llm.window)
         return plan(self._as_shrunk(messages), since, self.size, fixed, total, room)
 
     async def _compact(self, made: Plan, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """Let notes replace the beginning; a model that fails to write them leaves the list of the calls."""
-        before = self._tokens(messages, tools)
-        self.emit(
-            CompactionStart(
-                "shortening the conversation",
-                {"initial_tokens": before, "num_messages": len(messages), "max_context_size": self.llm.window},
-            )
-        )
+        before, window = self._tokens(messages, tools), self.window or self.llm.window
+        facts = {"initial_tokens": before, "num_messages": len(messages), "max_context_size": window}
+        facts["threshold_pct"] = 100 * self._room(window) // window
+        self.emit(CompactionStart("shortening the conversation", facts))
         notes, problem = "", ""
         if self.summarize is not None:
             going = transcript(made, self._compaction, self._as_shrunk(messages))
@@ -143,15 +142,21 @@ class Context:
         )
 
     def _tokens(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
-        return estimate_tools(tools) + sum(map(self.size, self._as_shrunk(self._view(messages))))
+        return self._fixed(tools) + sum(map(self.size, self._as_shrunk(self._view(messages))))
+
+    def _fixed(self, tools: Sequence[ToolSchema]) -> int:
+        """Tokens of the tools, measured when they change."""
+        if self._tools[0] != tuple(tools):
+            self._tools = (tuple(tools), estimate_tools(tools))
+        return self._tools[1]
 
     def _room(self, window: int) -> int:
         """Tokens for the request: the window without what the answer may take."""
         return window - min(self.llm.max_output, window // 4)
 
-    def _shrink(self, message: Message) -> Message:
-        if id(message) not in self._shrunk:
-            self._shrunk[id(message)] = shrink(message)
+    def _shrink(self, message: Message, kept: int) -> Message:
+        if id(message) not in self._shrunk or kept < SHRUNK:
+            self._shrunk[id(message)] = shrink(message, kept)
         return self._shrunk[id(message)]
 
     def _too_long(self, messages: Sequence[Message], fixed: int, total: int, room: int) -> ContextTooLong:
@@ -164,12 +169,12 @@ class Context:
         )
 
 
-def shrink(message: Message) -> Message:
-    """A tool message reduced to its first lines, its handle and its end marker."""
-    if len(message.content) <= SHRUNK * 2 or message.result is None:
+def shrink(message: Message, kept: int = SHRUNK) -> Message:
+    """A tool message reduced to ``kept`` characters, its handle and its end marker."""
+    if len(message.content) <= kept * 2 or message.result is None:
         return message
     first, _, rest = message.content.partition("\n")
     end = message.content.rstrip().rpartition("\n")[2]
     handle = message.result.reference
     note = f'... shortened to save room; read it again with read_result("{handle}") ...' if handle else "... shortened"
-    return replace(message, content=f"{first}\n{rest[:SHRUNK]}\n{note}\n{end}")
+    return replace(message, content=f"{first}\n{rest[:kept]}\n{note}\n{end}")

@@ -32,7 +32,7 @@ from holmes.core.results import StructuredToolResult
 from holmes.llm.base import LLM, ToolSchema
 from holmes.llm.tokens import estimate_tools
 from holmes.tools.delivery import Delivery, Source, Tap
-from holmes.tools.disclosure import LIMIT, ROOM, Disclosure, Shelf
+from holmes.tools.disclosure import LIMIT, OWN, ROOM, Disclosure, Shelf
 from holmes.tools.executor import Bound, Toolbox, ToolExecutor
 from holmes.tools.tool import Tool, ToolContext
 
@@ -181,8 +181,8 @@ class Engine:
 
     async def _open(self) -> None:
         await self.parts.manager.open(self.parts.refresh_toolsets)
-        own = tuple(Bound(tool, "core_investigation") for tool in engine_toolset().tools())
-        self._shelves = [Shelf("core_investigation", own, always=True), *self.parts.manager.shelves()]
+        own = tuple(Bound(tool, OWN) for tool in engine_toolset().tools())
+        self._shelves = [Shelf(OWN, own, always=True), *self.parts.manager.shelves()]
 
     def _conversation(self, options: RunOptions) -> Conversation:
         run_id = options.run_id

@@ -130,7 +130,7 @@ def _notes(answer: Answer, language: Language, *, have_results: bool) -> list[st
 def _found_so_far(answer: Answer, evidence: Evidence, language: Language) -> str:
     """The report without words of the model: the results themselves, shortened."""
     if answer.status == "no_answer":
-        lead = phrase("no_answer", language)
+        lead = phrase("no_answer", language) + (f" ({answer.why})" if answer.why else "")
     else:
         lead = phrase("cut_short", language, why=answer.why)
     if not evidence.of_turn():

@@ -13,6 +13,8 @@ from holmes.tools.tool import Tool
 
 LIVE_AGAIN = 60.0  # seconds after which a live source may be asked the same once more
 LIVE_TIMES = 2  # how often at most
+FAILURES = 3  # how often the same call may fail
+OFTEN = 5  # how often an exempt call may be repeated
 STUBBORN = 3  # answers "not run again" after which the turn is concluded
 
 _EXEMPT = frozenset({"TodoWrite", "read_result"})
@@ -22,7 +24,9 @@ _EXEMPT = frozenset({"TodoWrite", "read_result"})
 class _Entry:
     reference: str
     at: float
-    again: int = 0
+    again: int = 0  # runs after one that worked
+    failures: int = 0
+    failed: bool = False  # the last run
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class DuplicateGuard:
     refused: int = 0  # steps in which a call was refused
     _counted: bool = False
     _calls: dict[str, _Entry] = field(default_factory=dict)
+    _faults: set[str] = field(default_factory=set)
 
     def begin(self) -> None:
         """A new step: all its repeats together count once."""
@@ -39,29 +44,46 @@ class DuplicateGuard:
 
     def claim(self, name: str, args: Mapping[str, Any], tool: Tool, reference: str) -> str:
         """The earlier reference, or "" when the call is to run; then it is remembered under ``reference``."""
-        if tool.name in _EXEMPT:
-            return ""
-        key = _key(name, args)
+        key, now = _key(name, args), time.monotonic()
         entry = self._calls.get(key)
         if entry is None:
-            self._calls[key] = _Entry(reference, time.monotonic())
+            self._calls[key] = _Entry(reference, now)
             return ""
-        fresh = time.monotonic() - entry.at < LIVE_AGAIN
-        if getattr(tool, "live", False) and not fresh and entry.again < LIVE_TIMES:
-            self._calls[key] = _Entry(reference, time.monotonic(), entry.again + 1)
-            return ""
-        self.refused += not self._counted
-        self._counted = True
-        return entry.reference
+        if not _may_run_again(entry, tool, now):
+            self._refuse()
+            return entry.reference
+        entry.again += not entry.failed
+        entry.reference, entry.at, entry.failed = reference, now, False
+        return ""
 
     def release(self, name: str, args: Mapping[str, Any]) -> None:
-        """A call that failed may be made again."""
-        self._calls.pop(_key(name, args), None)
+        """A call that failed may be made again, some times."""
+        entry = self._calls[_key(name, args)]
+        entry.failed = True
+        entry.failures += 1
+
+    def fault(self, problem: str) -> None:
+        """A call that cannot be run at all: to make it again with the same problem is a repeat too."""
+        if problem in self._faults:
+            self._refuse()
+        self._faults.add(problem)
+
+    def _refuse(self) -> None:
+        self.refused += not self._counted
+        self._counted = True
 
     @property
     def stubborn(self) -> bool:
         """The model keeps repeating itself although it was told."""
         return self.refused >= STUBBORN
+
+
+def _may_run_again(entry: _Entry, tool: Tool, now: float) -> bool:
+    if tool.name in _EXEMPT:
+        return entry.again < OFTEN
+    if entry.failed and entry.failures < FAILURES:
+        return True
+    return getattr(tool, "live", False) and now - entry.at >= LIVE_AGAIN and entry.again < LIVE_TIMES
 
 
 def _key(name: str, args: Mapping[str, Any]) -> str:

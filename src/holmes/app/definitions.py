@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holmes.core.config import Config
+from holmes.core.env_references import resolve_env
 from holmes.core.errors import ConfigError, Problem
 from holmes.core.yaml_marks import Document, load, load_file
 from holmes.tools.manager import Definition, Origin
 
 if TYPE_CHECKING:
+    from holmes.tools.tool import Services, Toolset
     from holmes.tools.toolset_definition import ToolsetDefinition
 
 
@@ -35,7 +37,10 @@ def definitions(
         settings = entry if isinstance(entry, dict) else {}
         where = config.document.where("toolsets", name) if config.document else name
         if name in found and "tools" not in settings:
-            found[name] = configured(found[name], entry, where)
+            filled, unset = resolve_env(entries.part(name), env) if entries else (entry, [])
+            found[name] = configured(found[name], filled, where)
+            if unset and not found[name].problem:
+                found[name] = replace(found[name], problem="; ".join(map(str, unset)))
         else:
             own[name] = entry
     if own and entries is not None:
@@ -108,7 +113,7 @@ def built_ins() -> Iterator[Definition]:
                     entry["description"],
                     enabled=bool(entry.get("default", False)),
                     tags=tuple(entry.get("tags", ())),
-                    quick=True,
+                    quick=bool(entry.get("quick", True)),
                 )
 
 
@@ -137,18 +142,16 @@ def _add(
 
 
 def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) -> Definition:
-    from holmes.tools.yaml_toolset import YAMLToolset
-
     problem = "; ".join(str(problem) for problem in each.problems)
-    if not problem and each.type != "custom":
+    if not problem and each.type not in _FACTORIES:
         problem = f"{each.where}: this version has no toolsets of type {each.type}"
-    elif not problem and not each.tools:
+    elif not problem and each.type == "custom" and not each.tools:
         near = get_close_matches(each.name, list(known), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         problem = f"{each.where}: there is no built-in toolset {each.name}, and it defines no tools{hint}"
     return Definition(
         each.name,
-        lambda config, services: YAMLToolset(each, services),
+        lambda config, services: _FACTORIES[each.type](each, services),
         each.description,
         origin,
         each.enabled,
@@ -156,4 +159,30 @@ def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) ->
         each.tags,
         each.where,
         problem=problem,
+        transformers=() if each.type == "custom" else each.transformers,
     )
+
+
+def _yaml_toolset(each: ToolsetDefinition, services: Services) -> Toolset:
+    from holmes.tools.yaml_toolset import YAMLToolset
+
+    return YAMLToolset(each, services)
+
+
+def _database(each: ToolsetDefinition, services: Services) -> Toolset:
+    from holmes.toolsets.database.sql import make_database
+
+    return make_database(each.name, each.config, services, each.llm_instructions)
+
+
+def _http(each: ToolsetDefinition, services: Services) -> Toolset:
+    from holmes.toolsets.http.http import make_http
+
+    return make_http(each, services)
+
+
+_FACTORIES: Mapping[str, Callable[[ToolsetDefinition, Services], Toolset]] = {
+    "custom": _yaml_toolset,
+    "database": _database,
+    "http": _http,
+}

@@ -31,7 +31,8 @@ from holmes.core.process import ChildProcess
 from holmes.core.results import StructuredToolResult
 from holmes.kube.cluster import Gap
 from holmes.llm.base import Dialect, OnDelta, Request
-from holmes.tools.delivery import result_from_data
+from holmes.tools.delivery import LiveSource, result_from_data
+from holmes.tools.disclosure import OWN
 from holmes.tools.executor import Bound
 from holmes.tools.manager import Definition, Loaded, ToolsetManager
 from holmes.tools.tool import FunctionTool, Health, Services, SimpleToolset, Tool, ToolContext, Verdict
@@ -245,7 +246,12 @@ class ReplaySource:
         self._results = list(recording.lines.get("result", []))
 
     async def result(self, bound: Bound, name: str, args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
-        """The recorded result of this call; a failure that says so when there is none."""
+        """The recorded result of this call; a failure that says so when there is none.
+
+        The engine's own tools run again: they work on the run itself.
+        """
+        if bound.toolset == OWN:
+            return await LiveSource().result(bound, name, args, ctx)
         for line in self._results:
             if line["tool"] == name and line["args"] == dict(args):
                 self._results.remove(line)

@@ -34,10 +34,13 @@ _METADATA = frozenset(
 )
 _METADATA_NAMES = frozenset("metadata metadata.google.internal metadata.goog instance-data".split())
 _LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # RFC 4291
 _NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 _ISATAP = (0x00005EFE, 0x02005EFE)  # the middle 32 bits of an address that carries an IPv4 address (RFC 5214)
 # A name that ends in a number is an address for inet_aton: decimal, hexadecimal, octal, or with parts left out.
 _ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)", re.I | re.S)
+
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(?:%\w+)?")
 
 
 class EgressRefused(HolmesError):
@@ -157,12 +160,15 @@ class Guard:
 
 def check_url(url: httpx2.URL) -> None:
     """Only plain http and https URLs; EgressRefused."""
+    host = url.raw_host.decode("ascii", "replace")
     if url.scheme not in ("http", "https"):
         raise EgressRefused(f"{url.scheme or 'a URL without a scheme'}: only http and https URLs are fetched")
-    if url.userinfo or b"@" in url.raw_host or "@" in url.netloc.decode("ascii", "replace"):
+    if url.userinfo:
         raise EgressRefused("the URL has a user before its host", remedy="leave out what stands before the @")
-    if not url.host:
-        raise EgressRefused("the URL has no host")
+    if not _HOST.fullmatch(host):
+        raise EgressRefused(f"{host or 'nothing'} is no host")
+    if url.port is not None and not 0 < url.port < 65536:
+        raise EgressRefused(f"there is no port {url.port}")
 
 
 def read_url(text: str) -> httpx2.URL:
@@ -216,7 +222,8 @@ def _kind(address: Address) -> AddressKind:
         return "multicast"
     if address.is_unspecified or address.is_reserved or (address.version == 4 and address.packed[0] == 0):
         return "reserved"
-    return "public" if address.is_global else "private"
+    outside = address.is_global and not address.is_private and (address.version == 4 or address in _GLOBAL_UNICAST)
+    return "public" if outside else "private"
 
 
 def _carried(address: ipaddress.IPv6Address) -> Iterator[Address]:

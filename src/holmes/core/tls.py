@@ -91,6 +91,26 @@ def _of_system() -> ssl.SSLContext:
     return httpx2.create_ssl_context(trust_env=False)
 
 
+def context_with(env: Mapping[str, str], ca: str, certificate: str, key: str, verify: bool = True) -> ssl.SSLContext:
+    """A context with further authorities and an identity of our own (PEM files; "" is none). It reads files.
+
+    ConfigError names a file that cannot be used.
+    """
+    context = _trusting(env) if verify else unverified()
+    for path, load in ((ca, context.load_verify_locations), (certificate, lambda path: _identify(context, path, key))):
+        try:
+            if path:
+                load(str(Path(path).expanduser()))
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise _unusable(path, f"cannot be used for TLS ({getattr(error, 'strerror', '') or error})") from error
+    return context
+
+
+def _identify(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """A key with a passphrase is an error, not a question at the terminal."""
+    context.load_cert_chain(certificate, str(Path(key).expanduser()) if key else None, password=lambda: "")
+
+
 def unverified() -> ssl.SSLContext:
     """A context that checks nothing, for ``verify=False``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -60,6 +60,20 @@ class Amendments:
             return ""
         return self._reasoning(refusal) or self._output(sent, refusal) or self._parameter(sent, refusal)
 
+    def make_room(self, sent: dict[str, Any], refusal: Refusal) -> str:
+        """Ask for shorter answers from now on when the answer's share is what does not fit the window.
+
+        That share is a quarter of the window, as in agent/context.py; "" when the messages leave less than that.
+        """
+        name = next((name for name in _OUTPUT if name in sent), "")
+        if not name or refusal.limit is None or refusal.room is None:
+            return ""
+        share = refusal.limit // 4
+        if refusal.room < share or sent[name] <= share:
+            return ""
+        self._cap = share
+        return f"output limit lowered to {share} tokens to fit the window of {refusal.limit}"
+
     def _reasoning(self, refusal: Refusal) -> str:
         """OpenAI's models from GPT-5.6 on take tools in chat completions only with the reasoning switched off."""
         if self._no_reasoning or "reasoning_effort to 'none'" not in refusal.words:
@@ -124,22 +138,13 @@ async def ask_amending(
         except Refusal as refusal:
             change = mend(body, refusal) if mend else ""
             if not change:
-                change = _room_made(body, refusal) if refusal.too_long else amendments.learn(sent, refusal)
+                change = amendments.make_room(sent, refusal) if refusal.too_long else amendments.learn(sent, refusal)
             if not change:
                 raise model_error(refusal, exchange.endpoint) from refusal
             notes.append(f"{exchange.endpoint.model}: {change}")
         else:
             return reader, notes
     raise ModelRefused("refuses one parameter after the other", where=exchange.endpoint.shown)
-
-
-def _room_made(body: dict[str, Any], refusal: Refusal) -> str:
-    """When only the room for the answer is too large, ask for less; "" when the messages themselves do not fit."""
-    name = next((name for name in _OUTPUT if name in body), "")
-    if not name or refusal.room is None or refusal.room >= body[name]:
-        return ""
-    body[name] = refusal.room
-    return f"output limit lowered to {refusal.room} tokens to fit the window of {refusal.limit}"
 
 
 def _inner(sent: dict[str, Any], key: str) -> list[str]:

@@ -39,7 +39,8 @@ class DefaultLLM:
     """A model by its entry, over the wire that its provider speaks.
 
     ``on_wait(seconds, reason)`` is called before each pause. Text that came through ``on_delta`` before it is void:
-    the next try starts anew. Only ModelUnavailable and RateLimited are tried again, within the deadline.
+    the next try starts anew. Only ModelUnavailable and RateLimited are tried again. One try lasts as long as the
+    entry's ``timeout`` at most; the deadline bounds all of them together.
     """
 
     def __init__(
@@ -65,15 +66,15 @@ class DefaultLLM:
         self._wire: LLM | None = None
 
     async def complete(self, request: Request, on_delta: OnDelta | None = None, deadline: float | None = None) -> Turn:
-        """Ask, trying again when the provider is down or busy; see LLM."""
-        end = time.monotonic() + self.entry.seconds if deadline is None else deadline
+        """Ask, trying again when the provider is down, busy or silent; see LLM."""
         for number in range(1, self._retry.tries + 1):
+            limit = time.monotonic() + self.entry.seconds
             try:
                 wire = self._connected()
-                turn = await wire.complete(request, on_delta, end)
+                turn = await wire.complete(request, on_delta, limit if deadline is None else min(limit, deadline))
             except ModelUnavailable as error:
                 wait = self._wait(error, number)
-                if number == self._retry.tries or time.monotonic() + wait >= end:
+                if number == self._retry.tries or (deadline is not None and time.monotonic() + wait >= deadline):
                     raise
                 if self.on_wait:
                     self.on_wait(wait, error.message)

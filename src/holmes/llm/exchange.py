@@ -66,12 +66,12 @@ class Exchange:
             await client.aclose()
 
     async def _within(self, deadline: float | None, conversation: Coroutine[Any, Any, None]) -> None:
-        end = time.monotonic() + self._timeout if deadline is None else deadline
+        seconds = self._timeout if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            async with asyncio.timeout(end - time.monotonic()):
+            async with asyncio.timeout(seconds):
                 await conversation
         except TimeoutError as error:
-            raise self._unavailable("no complete answer within the time allowed") from error
+            raise self._unavailable(f"no complete answer within the time allowed ({seconds:.3g} s)") from error
 
     async def _converse(self, method: str, url: str, body: bytes | None, reader: Reader) -> None:
         client = await self._connected()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -48,7 +49,7 @@ class FallbackLLM:
         notes: list[str] = []
         while True:
             try:
-                turn = await self._models[0].complete(request, on_delta, deadline)
+                turn = await self._models[0].complete(request, on_delta, self._share(deadline))
                 return replace(turn, notes=(*notes, *turn.notes)) if notes else turn
             except ModelUnavailable as error:
                 if len(self._models) == 1:
@@ -64,6 +65,13 @@ class FallbackLLM:
         """Close all models."""
         for model in self._models:
             await model.close()
+
+    def _share(self, deadline: float | None) -> float | None:
+        """A silent model may use up its part of the time, not that of the models behind it."""
+        if deadline is None:
+            return None
+        now = time.monotonic()
+        return now + (deadline - now) / len(self._models)
 
     async def _conclude(self, error: ModelError, request: Request, notes: list[str]) -> Turn:
         if self.degraded:

@@ -17,7 +17,6 @@ from holmes.core.errors import ContextTooLong, ModelError, ModelRefused, ModelUn
 
 NO_STATUS = 0  # the answer itself is the refusal: no choices, an error event in a stream, a driver's exception
 _SHOWN = 300  # characters of a provider's own words
-_MIN_ROOM = 256  # an answer shorter than this (tokens) is not worth a retry
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context length|context window|context size|context limit"
@@ -109,11 +108,9 @@ class Refusal(Exception):
 
     @property
     def room(self) -> int | None:
-        """The tokens left for an answer when only ``max_tokens`` is too large, else None."""
+        """The tokens that the messages leave for an answer, None when the message does not tell."""
         limit, given = self.limit, _first(_INPUTS, self.text)
-        if limit is None or given is None or limit - given < _MIN_ROOM:
-            return None
-        return limit - given
+        return None if limit is None or given is None else max(0, limit - given)
 
 
 def model_error(refusal: Refusal, endpoint: Endpoint) -> ModelError:

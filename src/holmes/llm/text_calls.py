@@ -220,4 +220,5 @@ def _without(text: str, places: list[_Place]) -> str:
         parts.append(text[at : place.start])
         at = place.end
     parts.append(text[at:])
-    return _SPECIAL.sub("", " ".join(part.strip() for part in parts)).strip(" \n\t;,")
+    plain = (_SPECIAL.sub("", part).strip(" \n\t;,") for part in parts)
+    return " ".join(part for part in plain if part)

@@ -48,8 +48,15 @@ class LiveSource:
     """Runs the tool, and survives whatever it does."""
 
     async def result(self, bound: Bound, name: str, args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
-        """The tool's own result; a hang or a crash becomes a failure that names it."""
-        seconds = ctx.deadline - time.monotonic()
+        """The tool's own result with the time that it took; a hang or a crash becomes a failure that names it."""
+        started = time.monotonic()
+        result = await self._survive(bound, name, args, ctx, ctx.deadline - started)
+        result.elapsed_seconds = round(time.monotonic() - started, 3)
+        return result
+
+    async def _survive(
+        self, bound: Bound, name: str, args: Mapping[str, Any], ctx: ToolContext, seconds: float
+    ) -> StructuredToolResult:
         try:
             async with asyncio.timeout(seconds + GRACE):
                 return await bound.tool.invoke(args, ctx)
@@ -85,9 +92,7 @@ class Delivery:
 
     async def run(self, bound: Bound, name: str, args: Mapping[str, Any], ctx: ToolContext) -> StructuredToolResult:
         """Run the call, store what came, shorten what the model will see."""
-        started = time.monotonic()
         result = await self._source.result(bound, name, args, ctx)
-        result.elapsed_seconds = result.elapsed_seconds or round(time.monotonic() - started, 3)
         self.deliver(result, ctx.sink)
         specs = (*bound.transformers, *getattr(bound.tool, "transformers", ()))
         if specs and result.status is Status.SUCCESS:

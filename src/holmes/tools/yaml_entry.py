@@ -149,7 +149,7 @@ class Entry:
         value = self.document.value
         for key in (*self.path, *keys):
             # A name such as 1 or yes is no text for YAML; paths have it as text.
-            found = value[key] if isinstance(value, list) or key in value else None
+            found = value[int(key)] if isinstance(value, list) else value.get(key)
             if found is None and isinstance(value, dict):
                 found = next((item for name, item in value.items() if str(name) == key), None)
             value = found
