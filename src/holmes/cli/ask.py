@@ -25,7 +25,7 @@ def ask(
     bash_always_allow: Annotated[bool, opt.flag("--bash-always-allow", "The same as --approve always")] = False,
     bash_always_deny: Annotated[bool, opt.flag("--bash-always-deny", "The same as --approve never")] = False,
     max_steps: Annotated[int | None, typer.Option(help="Model calls at most [100]", min=1)] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Seconds at most", min=1)] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Seconds at most [900 without a terminal]", min=1)] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens at most", min=1)] = None,
     max_cost: Annotated[float | None, typer.Option(help="US dollars at most", min=0)] = None,
     system_prompt_additions: Annotated[str | None, typer.Option(help="Text to add to the system prompt")] = None,

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from holmes.core.events import ApprovalRequired
 from holmes.core.report import Report
 
 INTERRUPTED = 130
+UNATTENDED = 900.0  # seconds for a question when nobody watches and no other limit is set
 SAME_NAME = (
     "model fast_model api_key api_base context kubeconfig namespace max_steps max_seconds max_tokens max_cost "
     "system_prompt_additions custom_toolsets"
@@ -159,6 +160,8 @@ def run_ask(given: Mapping[str, Any]) -> int:
     config, warnings = load_config(given["config"], env, {name: given[name] for name in SAME_NAME})
     for warning in warnings:
         say(str(warning))
+    if config.max_seconds is None and not is_interactive():
+        config = replace(config, max_seconds=UNATTENDED)
     asked = approval_mode(given) or config.approve
     approve: Mode = asked or ("ask" if person else "never")
     progress = Progress(terminal, given["show_tool_output"], given["verbose"])

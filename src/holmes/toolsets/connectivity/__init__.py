@@ -1,0 +1,1 @@
+"""Whether a TCP connection can be made."""

@@ -1,0 +1,1 @@
+"""HTTP APIs that the user names: toolsets of ``type: http``."""
