@@ -112,7 +112,13 @@ def ask(tmp_path: Path) -> Ask:
             own = {f"{name}_BASE_URL": url(server.url), f"{name}_API_KEY": "sk-test", "MARKS": str(marks)}
             started = time.monotonic()
             done = holmes(
-                *["ask", *([question] if question is not None else []), "-n", "--config", str(tmp_path / "config.yaml")],
+                *[
+                    "ask",
+                    *([question] if question is not None else []),
+                    "-n",
+                    "--config",
+                    str(tmp_path / "config.yaml"),
+                ],
                 *["-t", str(tmp_path / "tools.yaml"), "--model", f"{dialect}/scripted", *arguments],
                 home=tmp_path,
                 env={**own, **(env or {})},

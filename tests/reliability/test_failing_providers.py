@@ -177,15 +177,14 @@ def test_https_to_a_server_that_speaks_http(ask: Any) -> None:
 def test_a_certificate_that_is_not_trusted(ask: Any, tmp_path: Path) -> None:
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
-    files = {"-keyout": tmp_path / "key.pem", "-out": tmp_path / "certificate.pem"}
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    files = ["-keyout", key, "-out", certificate]
     subprocess.run(
-        ["openssl", "req", "-x509", "-nodes", "-days", "2", "-newkey", "ec", "-pkeyopt"]
-        + ["ec_paramgen_curve:prime256v1", "-subj", "/CN=x", *(str(part) for item in files.items() for part in item)],
-        check=True,
-        capture_output=True,
+        ["openssl", "req", "-x509", "-days", "2", "-subj", "/CN=x", *curve, *files], check=True, capture_output=True
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(files["-out"], files["-keyout"])
+    context.load_cert_chain(certificate, key)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=_shake_hands, args=(listener, context))
         thread.start()

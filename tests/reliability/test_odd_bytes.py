@@ -17,12 +17,12 @@ toolsets:
       - {name: latin1, description: not UTF-8, script: "printf 'caf\\351 \\377\\360 end'"}
       - {name: nul, description: NUL, script: "printf 'a\\000b end'"}
       - {name: colours, description: ANSI, script: "printf '\\033[31mred\\033[0m\\033[2J\\033[1;1H end'"}
-      - {name: link, description: OSC 8, script: "printf '\\033]8;;http://evil.example\\033\\\\click\\033]8;;\\033\\\\ end'"}
+      - {name: link, description: OSC 8, script: "printf '\\033]8;;http://evil\\033\\\\click\\033]8;;\\033\\\\ end'"}
       - {name: title, description: OSC 0, script: "printf '\\033]0;owned\\007 end'"}
       - {name: surrogate, description: CESU-8, script: "printf '\\355\\240\\200 end'"}
       - {name: crlf, description: CRLF, script: "printf 'one\\r\\ntwo\\rthree end'"}
       - {name: hidden, description: bidi and zero width, script: "printf 'a\\342\\200\\256b\\342\\200\\213c end'"}
-      - {name: emoji, description: a long line of emoji, script: "printf 'x'; printf '\\360\\237\\230\\200%.0s' {1..60000}"}
+      - {name: emoji, description: a long line, script: "printf 'x'; printf '\\360\\237\\230\\200%.0s' {1..60000}"}
 """
 CLEAN = {
     "latin1": "caf\ufffd \ufffd\ufffd end",
@@ -74,7 +74,9 @@ def test_what_a_model_writes_cannot_drive_the_terminal(ask: Any, dialect: str) -
     assert "caf�" in json.loads(data.out)["answer"]
 
 
-@pytest.mark.parametrize("error", [{"status": 401, "message": LOUD}, {"status": 503, "body": LOUD.replace("\ud800", "")}])
+@pytest.mark.parametrize(
+    "error", [{"status": 401, "message": LOUD}, {"status": 503, "body": LOUD.replace("\ud800", "")}]
+)
 def test_what_a_provider_says_cannot_drive_the_terminal(ask: Any, error: Any) -> None:
     asked = ask([error] * 3)
     assert asked.code == 1

@@ -9,6 +9,7 @@ import pytest
 
 ANSWER = "It was `OOMKilled` [E1]."
 
+
 class Limited:
     """A model that counts tokens and refuses what does not fit, as vLLM says it."""
 

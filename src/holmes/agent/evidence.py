@@ -94,6 +94,7 @@ class Evidence:
     results: RunResults
     calls: dict[str, StructuredToolResult] = field(default_factory=dict)  # by reference
     tools: dict[str, str] = field(default_factory=dict)  # the tool's name by reference
+    heard: dict[str, str] = field(default_factory=dict)  # where from: other text of strangers that the model was shown
     _before: int = 0  # results of earlier turns
 
     def begin_turn(self) -> None:
@@ -113,6 +114,10 @@ class Evidence:
         if result.reference:
             self.calls[result.reference] = result
             self.tools[result.reference] = tool
+
+    def hear(self, source: str, text: str) -> None:
+        """Remember text of strangers that reaches the model beside results: an alert, the description of a tool."""
+        self.heard[source] = text
 
     def check(self, answer: str, question: str = "") -> Check:
         """Check an answer. Words that the person used in the question may be quoted freely."""

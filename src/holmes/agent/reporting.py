@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from holmes.agent.approval import Refusal
 from holmes.agent.evidence import Check, Evidence
 from holmes.agent.loop import Answer
 from holmes.agent.sections import Name, code_span, is_command, read_lines
+from holmes.agent.suspicious import suspicious, without_pictures
 from holmes.core.language import Language, language_of, phrase
 from holmes.core.report import Confidence, EvidenceItem, NumberCheck, QuoteCheck, RefusedCall, Report
 from holmes.core.text import one_line
@@ -30,6 +32,7 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _FENCED = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*```", re.S | re.M)
 _SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh"))
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_MOST_SUSPICIOUS = 20  # quotes in one report
 _SHOWN = 400  # characters of each result in a report that has no words of the model
 
 
@@ -44,6 +47,7 @@ def build_report(
 ) -> Report:
     """The report of a turn; the program's own words are in the language of the question."""
     language = language_of(question)
+    answer = replace(answer, text=without_pictures(answer.text))
     text = answer.text.strip() or _found_so_far(answer, evidence, language)
     sections = split_sections(answer.text)
     cause = sections.get("root_cause", "")
@@ -64,7 +68,10 @@ def build_report(
         ruled_out=tuple(_bullets(sections.get("ruled_out", ""))),
         gaps=tuple(_gaps(evidence)),
         remediation=tuple(_commands(sections.get("remediation", ""))),
-        notes=tuple(_notes(answer, language, have_results=bool(evidence.of_turn()))),
+        notes=(
+            *_notes(answer, language, have_results=bool(evidence.of_turn())),
+            *_suspicious(evidence, language),
+        ),
         refused=tuple(RefusedCall(each.show, each.reason, each.verdict, each.tool_name) for each in refusals),
         usage=facts.usage,
         steps=answer.steps,
@@ -125,6 +132,16 @@ def _notes(answer: Answer, language: Language, *, have_results: bool) -> list[st
     if answer.status == "cut_short" and answer.text:
         notes.append(phrase("cut_short", language, why=answer.why))
     return notes
+
+
+def _suspicious(evidence: Evidence, language: Language) -> Iterator[str]:
+    """What in the data of this turn talks to the model: found by program, whatever the model made of it."""
+    shown = {ref: "\n".join((each.error, each.text, *each.gaps)) for ref, each in evidence.of_turn().items()}
+    quotes = [(source, quote) for source, text in (evidence.heard | shown).items() for quote in suspicious(text)]
+    for source, quote in quotes[:_MOST_SUSPICIOUS]:
+        yield phrase("suspicious", language, source=source, quote=code_span(quote))
+    if len(quotes) > _MOST_SUSPICIOUS:
+        yield phrase("more_suspicious", language, count=str(len(quotes) - _MOST_SUSPICIOUS))
 
 
 def _found_so_far(answer: Answer, evidence: Evidence, language: Language) -> str:

@@ -27,6 +27,11 @@ _PHRASES: dict[str, dict[Language, str]] = {
     },
     "false_quote": {"en": "not found in the results: {quote}", "zh": "在结果中未找到：{quote}"},
     "missing_reference": {"en": "there is no result {reference}", "zh": "不存在结果 {reference}"},
+    "suspicious": {
+        "en": "suspicious text in {source}, taken as data: {quote}",
+        "zh": "{source} 中有可疑文字，仅作为数据处理：{quote}",
+    },
+    "more_suspicious": {"en": "and {count} more passages like these", "zh": "以及另外 {count} 处类似文字"},
     "failed_reference": {"en": "{reference} is a call that failed", "zh": "{reference} 是一次失败的调用"},
     "results": {"en": "Results", "zh": "查询结果"},
     "looked_at": {"en": "What was looked at", "zh": "查询内容"},
