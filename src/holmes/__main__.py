@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
-import gc
 import sys
 
 # name: (module with an ``app`` that takes arguments and a name and gives the exit code, one line for the help)

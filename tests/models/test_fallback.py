@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -67,3 +68,19 @@ async def test_a_refusal_fails_at_once_but_not_with_results_in_hand() -> None:
         await fallback(ScriptedLLM([refused]), second).complete(ask())
     turn = await fallback(ScriptedLLM([refused])).complete(ask(evidence=True))
     assert "No fault was found" in turn.message.content
+
+
+class Watching(ScriptedLLM):
+    """Remembers how many seconds it was given."""
+
+    given = 0.0
+
+    async def complete(self, request: Request, on_delta: Any = None, deadline: float | None = None) -> Turn:
+        self.given = (deadline or 0.0) - time.monotonic()
+        return await super().complete(request, on_delta, deadline)
+
+
+async def test_the_time_is_shared_with_the_models_behind() -> None:
+    first, second = Watching([DOWN], name="one"), Watching(["from two"], name="two")
+    await fallback(first, second).complete(ask(), deadline=time.monotonic() + 100)
+    assert (first.given, second.given) == (pytest.approx(50, abs=5), pytest.approx(100, abs=5))

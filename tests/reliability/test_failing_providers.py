@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,15 @@ from support.openai_server import OpenAIServer
 HALF = "It says half of"
 PODS = {"calls": [("pods", {})]}
 DOWN = {"status": 503, "message": "the service is overloaded"}
+
+
+def dripping() -> Iterator[Any]:
+    """A stream that is never silent and never comes to its end."""
+    while True:
+        yield {"choices": [{"index": 0, "delta": {"content": HALF}}]}
+        time.sleep(0.1)
+
+
 PASSING: dict[str, list[Any]] = {
     "busy": [
         {"status": 429, "message": "slow down", "headers": {"Retry-After": "0.1"}},
@@ -52,6 +62,7 @@ PASSING: dict[str, list[Any]] = {
         {"events": [{"error": {"message": "the worker died", "type": "server_error"}}]},
     ],
     "silence": [{"stall": "headers"}, {"content": HALF, "stall": "stream"}],
+    "dripping": [lambda body: {"events": dripping()}],
 }
 ANTHROPIC = {
     "busy and down": [*PASSING["busy"][:2], DOWN, {"status": 529, "message": "Overloaded"}],
@@ -78,9 +89,10 @@ REFUSALS: dict[str, tuple[Any, str]] = {
 )
 def test_what_may_pass_is_tried_again_and_said(ask: Any, dialect: str, failures: list[Any]) -> None:
     """A failure after each step: what was looked at is neither lost nor looked at twice."""
+    slow = failures in (PASSING["silence"], PASSING["dripping"])
     steps = [[[("mark", {"what": f"{number}"})], failure] for number, failure in enumerate(failures)]
     script = [*(reply for step in steps for reply in step), "It says `marked 0` [E1]."]
-    asked = ask(script, dialect=dialect, settings="model_timeout: 1.5" if "stall" in str(failures) else "")
+    asked = ask(script, dialect=dialect, settings="model_timeout: 1.5" if slow else "")
     assert asked.code == 0, asked.err
     assert asked.marks == [f"got {number}" for number in range(len(failures))]
     for number in range(len(failures)):
@@ -99,8 +111,7 @@ def test_a_stream_that_breaks_inside_a_call_does_not_run_it_twice(ask: Any, dial
     assert (asked.code, asked.marks) == (0, ["got long enough to be cut"]), asked.err
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize(("dialect", "name"), [*(("openai", name) for name in REFUSALS), ("anthropic", "401")])
 def test_what_will_not_pass_fails_at_once_with_the_remedy(ask: Any, name: str, dialect: str) -> None:
     reply, words = REFUSALS[name]
     asked = ask([reply] * 3, dialect=dialect)
@@ -128,17 +139,13 @@ def test_a_server_that_stays_down_is_given_up(ask: Any) -> None:
     assert "cannot answer now (503): the service is overloaded" in asked.err
 
 
-@pytest.mark.parametrize("seconds", ["1"])
-@pytest.mark.parametrize("reply", [{"status": 429, "headers": {"Retry-After": "0.2"}}, {"stall": "headers"}])
-def test_the_total_deadline_holds(ask: Any, reply: Any, seconds: str) -> None:
+def test_the_total_deadline_holds(ask: Any) -> None:
+    busy = {"status": 429, "message": "slow down", "headers": {"Retry-After": "0.2"}}
     settings = "model_retry: {tries: 1000, wait: 0.1, cap: 0.2}"
-    asked = ask(lambda body: reply, "--max-seconds", seconds, settings=settings)
+    asked = ask(lambda body: busy, "--max-seconds", "1", settings=settings)
     assert asked.code == 1, asked.err
-    assert asked.seconds < 6
-    found = ask([PODS, *[reply] * 99], "--max-seconds", seconds, settings=settings)
-    assert found.code == 3, found.err
-    assert found.seconds < 6
-    assert "OOMKilled exit 137" in found.out
+    assert asked.seconds < 8
+    assert len(asked.bodies) > 2 and "rate limited (429): slow down" in asked.err
 
 
 @pytest.fixture

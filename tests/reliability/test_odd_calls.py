@@ -42,10 +42,12 @@ def test_arguments_are_understood_or_the_call_is_not_run(ask: Any, dialect: str)
     assert all("JSON" in text and "Not run" in text for text in results[3:])
 
 
-@pytest.mark.parametrize("nothing", [None, "", "  \n", "null", {}])
-def test_no_arguments_are_empty_arguments(ask: Any, nothing: Any) -> None:
-    asked = ask([whole(call(nothing)), ANSWER])
+def test_no_arguments_are_empty_arguments(ask: Any) -> None:
+    nothing = {"pods": None, "nodes": "", "mark": "  \n", "killed": "null"}
+    asked = ask([whole(*(call(given, name, id=name) for name, given in nothing.items())), ANSWER])
     assert (asked.code, asked.marks) == (0, ["got "]), asked.err
+    pods, nodes, mark, killed = asked.results()
+    assert "OOMKilled" in pods and "Ready" in nodes and "marked" in mark and "137" in killed
 
 
 def test_arguments_that_are_no_text(ask: Any) -> None:
@@ -54,18 +56,22 @@ def test_arguments_that_are_no_text(ask: Any) -> None:
     assert ["Not run" in text for text in asked.results()] == [False, True, True]
 
 
-@pytest.mark.parametrize("identity", ["", None, 7, "same"])
-def test_ids_that_cannot_be_used_are_replaced(ask: Any, identity: Any) -> None:
-    odd = [call({"what": word}, id=identity) for word in ("a", "b")]
-    if identity == "":
-        for each in odd:
-            del each["id"], each["type"]
-    asked = ask([whole(*odd), whole(call({"what": "c"}, id=identity)), ANSWER])
+def test_ids_that_cannot_be_used_are_replaced(ask: Any) -> None:
+    words = iter("abcdefghijk")
+
+    def turn(*ids: Any) -> dict[str, Any]:
+        made = [call({"what": next(words)}, id=identity) for identity in ids]
+        for each in made:
+            if each["id"] == "missing":
+                del each["id"], each["type"]
+        return whole(*made)
+
+    asked = ask([turn("missing", "missing"), turn("", ""), turn(None, 7), turn("same", "same"), turn("same"), ANSWER])
     assert asked.code == 0, asked.err
-    assert sorted(asked.marks) == ["got a", "got b", "got c"]
+    assert sorted(asked.marks) == [f"got {word}" for word in "abcdefghi"]
     made = [each["id"] for message in asked.bodies[-1]["messages"] for each in message.get("tool_calls", ())]
-    assert len(set(made)) == 3
-    assert [text.split("marked ")[1][0] for text in asked.results()] == ["a", "b", "c"]
+    assert len(set(made)) == 9
+    assert [text.split("marked ")[1][0] for text in asked.results()] == [*"abcdefghi"]
 
 
 def test_nameless_calls_are_dropped_and_it_is_said(ask: Any) -> None:
@@ -119,12 +125,12 @@ def test_a_model_that_insists_on_a_wrong_call_is_stopped(ask: Any, again: Any) -
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_two_hundred_calls_at_once(ask: Any, dialect: str) -> None:
-    asked = ask([[("lines", {"count": number + 1, "kind": "pod"}) for number in range(200)], ANSWER], dialect=dialect)
+    asked = ask([[("mark", {"what": f"{number}."}) for number in range(200)], ANSWER], dialect=dialect)
     assert asked.code == 0, asked.err
     assert "200 calls in one turn" in asked.err
     results = asked.results()
-    assert len(results) == 128
-    assert all(f"\n{number} lines of pod" in text for number, text in enumerate(results, 1)), "not in call order"
+    assert len(results) == len(asked.marks) == 128
+    assert all(f"marked {number}." in text for number, text in enumerate(results)), "not in call order"
 
 
 def test_among_six_calls_one_hangs_one_dies_and_one_needs_a_person(ask: Any) -> None:

@@ -56,10 +56,9 @@ def killed(ask: Any, tmp_path: Path, env: dict[str, str]) -> None:
         child.close(force=True)
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-@pytest.mark.parametrize("question", [None, "and what about node-1?"])
+@pytest.mark.parametrize(("dialect", "question"), [("openai", None), ("anthropic", "and what about node-1?")])
 def test_a_pending_call_is_cancelled_and_never_run(
-    ask: Any, killed: None, env: dict[str, str], question: str | None, dialect: str
+    ask: Any, killed: None, env: dict[str, str], dialect: str, question: str | None
 ) -> None:
     asked = ask(["fine"], "--resume", "last", question=question, dialect=dialect, env=env)
     assert asked.code == 0, asked.err

@@ -67,7 +67,9 @@ def load(text: str, file: str) -> Document:
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError([Problem(file, f"not valid YAML: {error}")]) from error
     except RecursionError as error:
-        raise ConfigError([Problem(file, "not usable: it is nested too deeply, or an alias refers to itself")]) from error
+        raise ConfigError(
+            [Problem(file, "not usable: it is nested too deeply, or an alias refers to itself")]
+        ) from error
     finally:
         loader.dispose()
 
