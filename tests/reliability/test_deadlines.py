@@ -29,6 +29,17 @@ def test_a_limit_ends_in_an_answer_that_says_so(ask: Any, limit: list[str], word
     assert asked.out.startswith(ANSWER) and words in asked.out
 
 
+def test_a_cost_that_nobody_can_count_is_no_limit(ask: Any, tmp_path: Path) -> None:
+    asked = ask([ANSWER], "--max-cost", "1")
+    assert (asked.code, asked.bodies) == (2, [])
+    assert "price of openai/scripted is not known" in asked.err and "input_cost_per_token" in asked.err
+    (tmp_path / ".holmes").mkdir(exist_ok=True)
+    (tmp_path / ".holmes" / "model_list.yaml").write_text(
+        "own: {model: openai/own, input_cost_per_token: 0, output_cost_per_token: 0}"
+    )
+    assert ask([ANSWER], "--max-cost", "1", "--model", "own").code == 0
+
+
 @pytest.mark.xfail(reason="the final request gets no time of its own yet", strict=True)
 def test_the_model_concludes_when_the_seconds_are_over(ask: Any) -> None:
     asked = ask([[("pods", {}), ("hang", {})], ANSWER], "--max-seconds", "1")

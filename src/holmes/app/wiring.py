@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +20,7 @@ from holmes.app.definitions import definitions
 from holmes.app.own_secrets import masker_for
 from holmes.core.config import Config
 from holmes.core.env import holmes_home
-from holmes.core.errors import ModelRefused, Problem, StoreError
+from holmes.core.errors import ModelRefused, Problem, StoreError, UsageError
 from holmes.core.http import DefaultHttp
 from holmes.core.journal import Journal
 from holmes.core.local_results import LocalResults
@@ -125,7 +127,8 @@ def wire(
         refresh_toolsets=refresh,
         opening=kubernetes_opening(ground.clusters) if config.opening_evidence else nothing,
     )
-    return Setup(parts, env, journal, [journal.close])
+    tidy = [lambda: prune(journal, ground.home, config)] if keep and journal.path else []
+    return Setup(parts, env, journal, [*tidy, journal.close])
 
 
 def toolsets(
@@ -156,7 +159,20 @@ def model(config: Config, env: Mapping[str, str], on_wait: OnWait, say: Say) -> 
     entries = [chosen.entry, *(named(name, config, env, models) for name in config.fallback_models)]
     retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
     made = [DefaultLLM(each, DefaultHttp(env), env, retry=retry, on_wait=on_wait) for each in entries if each]
+    for each in made:
+        _check_price(config, each)
     return FallbackLLM(made, lambda: offline(last_resort=True))
+
+
+def _check_price(config: Config, llm: DefaultLLM) -> None:
+    """UsageError when ``max_cost`` could not be kept because nobody knows what the model costs."""
+    tells_costs = llm.entry.provider.name == "openrouter"
+    if config.max_cost is not None and llm.prices is None and not tells_costs:
+        raise UsageError(
+            f"the limit of ${config.max_cost:g} cannot be kept: the price of {llm.name} is not known",
+            remedy="give input_cost_per_token and output_cost_per_token in the model list, 0 for a server of your own, "
+            "or use --max-tokens",
+        )
 
 
 def offline(*, last_resort: bool = False) -> LLM:
@@ -180,7 +196,9 @@ def summaries(config: Config, env: Mapping[str, str], llm: LLM) -> Summaries | N
                 f"{OFFLINE} writes no summaries", remedy="name a language model, or leave fast_model out"
             )
         retry = Retry(config.model_retry.tries, config.model_retry.wait, config.model_retry.cap)
-        return DefaultLLM(entry, DefaultHttp(env), env, retry=retry)
+        small = DefaultLLM(entry, DefaultHttp(env), env, retry=retry)
+        _check_price(config, small)
+        return small
 
     if llm.name == OFFLINE:
         return None
@@ -223,6 +241,20 @@ async def toolset_status(
     finally:
         await manager.close()
         await ground.clusters.close()
+
+
+def prune(journal: Journal, home: Path, config: Config, every: float = 86_400.0) -> None:
+    """Forget runs beyond ``history.days`` and ``history.max_mb``, once in ``every`` seconds. Never fails a run."""
+    mark = home / "cache" / "pruned"
+    try:
+        if mark.exists() and time.time() - mark.stat().st_mtime < every:
+            return
+        private_folder(mark.parent)
+        mark.touch()
+        for run_id in journal.prune(config.history.days, config.history.max_mb):
+            shutil.rmtree(home / "runs" / run_id, ignore_errors=True)
+    except (OSError, StoreError):
+        return  # tidying up can wait for another day
 
 
 def _journal(home: Path, keep: bool, say: Say) -> Journal:
