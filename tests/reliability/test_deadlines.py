@@ -40,7 +40,6 @@ def test_a_cost_that_nobody_can_count_is_no_limit(ask: Any, tmp_path: Path) -> N
     assert ask([ANSWER], "--max-cost", "1", "--model", "own").code == 0
 
 
-@pytest.mark.xfail(reason="the final request gets no time of its own yet", strict=True)
 def test_the_model_concludes_when_the_seconds_are_over(ask: Any) -> None:
     asked = ask([[("pods", {}), ("hang", {})], ANSWER], "--max-seconds", "1")
     assert asked.code == 3, asked.err

@@ -19,6 +19,7 @@ from holmes.llm.base import LLM, Request, ToolSchema
 from holmes.llm.text_calls import is_only_calls
 from holmes.tools.executor import ToolExecutor
 
+CONCLUDING = 60.0  # seconds that the last request may take beyond the limit
 AnswerStatus = Literal["answered", "cut_short", "no_answer"]
 WRITES_CALLS = "the model writes its tool calls as text; give it text_calls: true in the model list"
 
@@ -200,6 +201,8 @@ class ToolCallingLLM:
         self._keep(
             Message("user", f"Stop here: {why}. Give the final answer now from the results above. Call no tool.")
         )
+        if self.deadline is not None:
+            self.deadline = max(self.deadline, time.monotonic() + CONCLUDING)
         try:
             turn = await self._complete("none")
             if turn.message.tool_calls:
