@@ -19,7 +19,6 @@ POD = "pod"
 WAITING = "{.status.containerStatuses[0].state.waiting.reason}"
 INIT_WAITING = "{.status.initContainerStatuses[0].state.waiting.reason}"
 PHASE = "{.status.phase}"
-INACTIVE = "{.status.conditions[?(@.type=='ScalingActive')].status}"  # the autoscaler looks every 15 seconds
 FAILED = "{.status.conditions[?(@.type=='Failed')].status}"
 
 
@@ -58,7 +57,6 @@ CASES = (
     Case("pending-pvc", "pending-pvc is pending", "missing-pvc", path=PHASE, value="Pending"),
     Case("pending-pvc-unbound", "pending-pvc-unbound is pending", "storage-class", path=PHASE, value="Pending"),
     Case("rollout-stuck", "rollout-stuck is not finished", "readiness-failing", path=PHASE, value="Running"),
-    Case("hpa-no-metrics", "why does the hpa hpa-no-metrics not scale?", "hpa-no-metrics", "hpa", INACTIVE, "False"),
     Case("healthy", "is the deployment healthy all right?", "", path=PHASE, value="Running"),
 )  # fmt: skip
 
